@@ -1,15 +1,15 @@
 // Limits concurrent requests that may take long: pages, the JSON API, `/mcp` and `/metrics`. Requests beyond the limit are rejected immediately.
-// SQLite answers a query within one turn of the event loop, so concurrent requests would block everything until the last one is answered. Therefore
+// SQLite runs a query within one turn of the event loop, so concurrent requests would block everything until the last of them is answered. Therefore
 // each request starts in its own turn: health checks, webhooks and other ready work run between two requests.
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The maximum number of concurrent page requests. The same limit applies separately to the JSON API with `/mcp`, so that programs do not keep people
- * from their pages.
+ * The maximum number of concurrent page requests. The same limit applies separately to the JSON API together with `/mcp`, so that programs do not
+ * keep people from their pages.
  */
 export const maxRequests = 36
 
-/** The maximum number of concurrent requests that open pages send automatically. It keeps them from delaying a page that a person opens. */
+/** The maximum number of concurrent requests that open pages send automatically. This limit keeps them from delaying a page that a person opens. */
 export const maxOpenPages = 8
 
 /** The time in seconds after which a rejected request may be retried. */
@@ -23,10 +23,10 @@ const betweenTurns = 2
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Resolves for one caller at a time, each in its own turn of the event loop. */
+/** Resolves for one caller at a time, for each in a separate turn of the event loop. */
 export async function ownTurn(): Promise<void> {
   const turn = last.then(async () => {
-    // The previous caller's work runs in this turn, and the pause begins after it.
+    // The previous caller's work runs in the current turn, and the pause begins after it.
     await nextTurn()
     await pause(betweenTurns)
   })

@@ -1,16 +1,16 @@
-// Selects texts by glob patterns: texts that match `include` and do not match `exclude`. Case is ignored, because the platform ignores it in paths. A
-// project pattern may apply to one platform only.
+// Selects strings by glob patterns: strings that match `include` and do not match `exclude`. Case is ignored, because the platform ignores it in
+// paths. A project pattern may apply to one platform only.
 import picomatch from 'picomatch'
 
-/** The patterns for including and excluding texts. If `include` is empty, all texts are included. */
+/** The patterns for including and excluding strings. If `include` is empty, all strings are included. */
 export interface Choice {
   readonly include?: readonly string[] | undefined
   readonly exclude?: readonly string[] | undefined
 }
 
 /**
- * Returns a function that tests whether a text matches one of the patterns. With the option `dot`, `*` also matches a leading dot, because paths and
- * refs have no hidden parts.
+ * Returns a function that tests whether a string matches one of the patterns. With the option `dot`, `*` also matches a leading dot, because paths
+ * and refs have no hidden parts.
  */
 export function globs(patterns: readonly string[]): (text: string) => boolean {
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true, nocase: true })
@@ -21,7 +21,7 @@ export function exactGlobs(patterns: readonly string[]): (text: string) => boole
   return patterns.length === 0 ? () => false : picomatch([...patterns], { dot: true })
 }
 
-/** Returns a function that tests whether a text is selected. An unknown text (undefined) is selected. */
+/** Returns a function that tests whether a string is selected. An unknown value (undefined) is selected. */
 export function chooser({ include = [], exclude = [] }: Choice): (text: string | undefined) => boolean {
   const [included, excluded] = [include.length === 0 ? () => true : globs(include), globs(exclude)]
   return text => text === undefined || (included(text) && !excluded(text))

@@ -3,7 +3,7 @@
 export interface Clock {
   /** Returns the Unix time in ms. */
   now(): number
-  /** Returns monotonic time in ms, for durations. A test clock may omit it if that clock is never set back. */
+  /** Returns monotonic time in ms, for durations. A test clock may omit this function if its time is never set back. */
   elapsed?(): number
   /** Resolves after `ms`, or at once when the signal is aborted. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -21,7 +21,7 @@ export function timeOfDay<T extends number | undefined>(at: T, clock: Clock): T 
 
 export const systemClock: Clock = {
   now: () => Date.now(),
-  // The result is rounded down to whole ms, because values computed from it may be stored in integer columns.
+  // The time is rounded down to whole ms, because values computed from it may be stored in integer columns.
   elapsed: () => Math.floor(performance.now()),
   sleep: async (ms, signal) => {
     if (signal?.aborted === true) return

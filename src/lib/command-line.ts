@@ -1,9 +1,9 @@
-// Option parsers, examples and errors shared by all command files.
+// Option parsers, help examples and errors that all command files share.
 import { type Command, CommanderError, InvalidArgumentError } from 'commander'
 import { Fault } from './fault.ts'
 import { exitCode, type Terminal } from './terminal.ts'
 
-/** Thrown if the configuration cannot be used. The message lists every fault on its own line. */
+/** Thrown if the configuration cannot be used. The message lists every problem on its own line. */
 export class Misconfigured extends Fault {
   readonly exitCode = exitCode.misused
 }
@@ -55,7 +55,7 @@ export function wholeNumber(text: string): number {
   return number
 }
 
-/** Returns the text unchanged if it is an http or https URL. Throws InvalidArgumentError otherwise. */
+/** Returns the value unchanged if it is an http or https URL. Throws InvalidArgumentError otherwise. */
 export function webAddress(text: string): string {
   if (/^https?:\/\/./.test(text) && URL.canParse(text)) return text
   throw new InvalidArgumentError('The value must be an http or https URL.')

@@ -1,7 +1,7 @@
-// Decodes a text in all known ways, so that a secret in it is found however it was encoded: with percent, backslash and HTML escapes, hex, and base64
-// at any offset, nested in any order. Texts are bytes here: each character represents one byte (`latin1`).
+// Decodes text in all known ways, so that a secret in it is found however it was encoded: with percent, backslash and HTML escapes, hex, and base64
+// at any offset, nested in any order. Text is a string of bytes here: each character represents one byte (`latin1`).
 
-/** The maximum nesting depth of encodings that are decoded. Hex of base64 counts as two. */
+/** The maximum nesting depth of encodings that are decoded. Hex within base64 counts as two levels. */
 const maxDepth = 3
 
 /** Yields every decoding of the bytes, each without white space, so that a secret split across lines is found as well. */
@@ -44,7 +44,7 @@ export const entities: Readonly<Record<string, string>> = {
 }
 const shorthands: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }
 
-/** Decodes a text. Returns it unchanged if there is nothing to decode. */
+/** Decodes the escapes in a string. Returns the string unchanged if there is nothing to decode. */
 type Decoder = (bytes: string) => string
 
 const entity = new RegExp(`&(?:#x([0-9a-f]{1,6})|#(\\d{1,7})|(${Object.keys(entities).join('|')}));?`, 'gi')
@@ -82,7 +82,7 @@ const decoders: readonly Decoder[] = [
   ),
 ]
 
-/** Decodes the matching parts of a text. The result separates the decoded parts, because a later match must not span two of them. */
+/** Decodes the matching parts of a string. Separators between the decoded parts keep a later match from spanning two of them. */
 function decodedStretches(bytes: string, stretch: RegExp, encoding: 'hex' | 'base64', offset: number): string {
   return (bytes.match(stretch) ?? []).map(found => decoded(found.slice(offset), encoding)).join('\xff')
 }

@@ -31,7 +31,7 @@ export async function replaceFile(path: string, content: string): Promise<void> 
   }
 }
 
-/** Returns undefined if the file does not exist. */
+/** Returns the content of the file; undefined if the file does not exist. */
 export async function readIfThere(path: string): Promise<string | undefined> {
   return await readFile(path, 'utf8').catch(ifMissing)
 }

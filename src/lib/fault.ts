@@ -1,7 +1,7 @@
 // The closed set of error classes. Each message describes the problem and ends with a remedy.
 import { redact } from './secret.ts'
 
-/** The base class of every error that this program raises on purpose. `message` is the whole sentence, and `remedy` is its last part. */
+/** The base class of every error that this program throws on purpose. `message` is the whole text, and `remedy` is its last part. */
 export abstract class Fault extends Error {
   readonly remedy: string
 
@@ -28,8 +28,8 @@ export class StoreGone extends StoreError {}
 export class PayloadError extends Fault {}
 
 /**
- * Whether the data caused the error: the store rejected the data, or pure code failed on it. Work that fails because of its data is set aside. Any
- * other error may disappear on a retry.
+ * Whether the data caused the error: the store rejected the data, or pure code failed on it. Data that causes an error is set aside. Any other error
+ * may disappear on a retry.
  */
 export function isOfTheData(error: unknown): boolean {
   return [DataError, PayloadError, TypeError, RangeError, SyntaxError, ReferenceError, URIError].some(

@@ -1,4 +1,4 @@
-// The result of a check: one line, with a remedy if something needs to be done.
+// The result of a check: one line, and a remedy if the operator needs to act.
 import { Fault, reasonOf } from './fault.ts'
 
 export type Level = 'fine' | 'skipped' | 'warning' | 'failure'

@@ -45,7 +45,7 @@ const steps = [1, 2, 5].flatMap(one => [one, one * 10, one * 100])
 const longSteps = [1, 2, 5, 10, 15, 30].flatMap(one => [one * 1_000, one * 60_000, one * 3_600_000])
 const roundSteps = [...steps, ...longSteps].sort((a, b) => b - a)
 
-/** Like `percentileOf`, for durations in ms. The result is rounded, because more digits than the bins support would suggest false precision. */
+/** Like `percentileOf`, for durations in ms. The result is rounded, because its digits would suggest more precision than the bins have. */
 export function roundPercentileOf(bins: Bins, share: number): number | undefined {
   const value = percentileOf(bins, share)
   const step = roundSteps.find(one => value !== undefined && one <= value * 0.05) ?? 1
@@ -87,7 +87,7 @@ export class BinCounts {
     return bins
   }
 
-  /** Returns the same text as `JSON.stringify(this.bins())`. */
+  /** Returns the same string as `JSON.stringify(this.bins())`. */
   json(): string {
     let text = '{'
     for (let at = 0; at < this.#pairs.length; at += 2) {

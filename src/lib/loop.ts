@@ -21,14 +21,14 @@ export interface LoopOptions {
 }
 
 /**
- * Resolves after two turns of the event loop. So the requests that a background loop started in one of its own turns are sent before its next turn
- * begins. For example, on an idle connection undici writes a request only in the next turn of the event loop.
+ * Resolves after two turns of the event loop. Requests that a background loop has just started are then sent before its next turn begins: on an idle
+ * connection, for example, undici writes a request only in the next turn of the event loop.
  */
 export async function requestsGoFirst(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** The abort reason of a pause that ends early. Without a given reason, each wake would create an error with a stack trace. */
+/** The abort reason of a pause that is ended early. Without an explicit reason, each wake-up would create an error with a stack trace. */
 const woken = 'woken'
 
 const maxPause = 60_000

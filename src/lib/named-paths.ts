@@ -9,8 +9,8 @@ export function namesAny(text: string, isHidden: (path: string) => boolean): boo
 }
 
 /**
- * Returns the project paths that a word may contain. In a URL, the path is taken from the part after the host, with and without the first segment
- * (which may be a relative root), up to `/-/…`, where the platform's own paths begin. Percent-encoded segments, as in
+ * Returns the project paths that a string without white space may contain. In a URL, the path is taken from the part after the host, with and without
+ * the first segment (which may be a relative root), up to `/-/…`, where the platform's own paths begin. Percent-encoded segments, as in
  * `/projects/team%2Fshop/pipelines`, are also decoded.
  */
 function pathsIn(text: string): string[] {

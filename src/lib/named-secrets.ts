@@ -5,13 +5,13 @@ import { removed, type TextRange } from './plain-text.ts'
 import { isShown } from './secret-shapes.ts'
 
 /**
- * The names that suggest a secret. `pass`, `pwd` and similar words count only at the end of a longer name, or as a key: `DB_PASS=`, `"pass": "…"`,
+ * The names that suggest a secret. `pass`, `pwd` and similar names count only at the end of a longer name, or as a key: `DB_PASS=`, `"pass": "…"`,
  * but not `PASS: test 1` or `PWD=/builds`.
  */
 const names =
   /passw(?:or)?d|passphrase|secret|token|(?:api|access|account|private|auth|signing|encryption)[_-]?key|credential|rediscli_auth|(?<=[_.?&;"'-])(?:pass|pwd|pw|creds?)(?:_?\d{1,2})?(?![\w.-])|(?<!\w)pass(?==\S)/gi
 const nameCharacter = /[\w.-]/
-/** The maximum number of characters of a name before the word that `names` matches. */
+/** The maximum number of characters that a name may have before the part that `names` matches. */
 const maxPrefix = 60
 
 const restOfName = /[\w.-]*/y
@@ -48,7 +48,7 @@ export function* namedSecretsIn(text: string): Generator<TextRange> {
   }
 }
 
-/** Returns the index at which the name begins, which is at least `min`. */
+/** Returns the index at which the name begins, but at least `min`. */
 function beginOf(text: string, index: number, min: number): number {
   let begin = index
   while (begin > Math.max(min, index - maxPrefix) && nameCharacter.test(text.charAt(begin - 1))) begin -= 1
@@ -80,8 +80,8 @@ function assigned(text: string, from: number): TextRange | undefined {
 }
 
 /**
- * Returns the range of a value. Also returns undefined for a value that is already redacted: the search does not skip to its end, because another
- * name may begin within it.
+ * Returns the range of a value; undefined if there is no value, or if it is already redacted. The search does not skip a redacted value, because
+ * another name may begin within it.
  */
 function place(pattern: RegExp, text: string, from: number): TextRange | undefined {
   if (!isShown(text.slice(from, from + 16).replaceAll(removed, ''))) return undefined

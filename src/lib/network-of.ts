@@ -1,7 +1,8 @@
-// Per-sender limits count networks instead of single IPv6 addresses, because a sender usually owns a whole /64 network.
+// Determines the network to which per-sender limits apply: a whole /64 network instead of a single IPv6 address, because a sender usually owns all of
+// it.
 import { isIPv6 } from 'node:net'
 
-/** Returns an IPv4 address unchanged (`::ffff:10.0.0.1` counts as one), and the /64 network of an IPv6 address. */
+/** Returns an IPv4 address unchanged (`::ffff:10.0.0.1` is one, too), and the /64 network of an IPv6 address. */
 export function networkOf(address: string): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
   if (mapped !== undefined) return mapped

@@ -1,5 +1,5 @@
-// Makes texts from external sources plain: removes sequences and characters that control a terminal or change the text direction. It also replaces
-// ranges of a text, which may overlap and be in any order.
+// Removes sequences and characters that control a terminal or change the text direction from external text. Also replaces ranges of a string, which
+// may overlap and be in any order.
 
 /** Matches CSI, OSC and other string sequences, and two-character sequences, even if they are cut off at the end of the text. */
 const sequences =
@@ -10,7 +10,7 @@ const anyControl = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/
 /** Matches invisible characters, including zero-width characters, and characters that change the text direction. */
 const unseen = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/gu
 
-/** Marks removed text. No text contains this character, because databases reject it. */
+/** Marks removed characters. Stored text never contains this character, because databases reject it. */
 export const removed = '\0'
 
 /** Replaces each control sequence, and each control character except tabs, with `removed`. Every line ending becomes LF. */
@@ -22,7 +22,7 @@ export function withoutControls(text: string): string {
   return withControlsMarked(text).replaceAll(removed, '')
 }
 
-/** Returns the text on one line, without invisible characters, for terminals, mails and messages. */
+/** Returns the string on one line, without invisible characters, for terminals, mails and messages. */
 export function plainLine(text: string): string {
   return withoutControls(text)
     .replace(/[^\S\ufeff]+/g, ' ')
@@ -30,7 +30,7 @@ export function plainLine(text: string): string {
     .trim()
 }
 
-/** Like `plainLine`, but for a text with several lines. */
+/** Like `plainLine`, but keeps line breaks. */
 export function plainLines(text: string): string {
   return text.replace(sequences, '').replace(unseen, '')
 }
@@ -47,7 +47,7 @@ export interface TextRange {
   readonly to: number
 }
 
-/** Replaces ranges of a text. Ranges that overlap or touch are replaced by a single replacement. */
+/** Replaces ranges of a string. Ranges that overlap or touch are replaced by a single replacement. */
 export function withoutRanges(text: string, ranges: readonly TextRange[], replacement: string): string {
   let result = ''
   let at = 0

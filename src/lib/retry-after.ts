@@ -1,11 +1,11 @@
 // Parses the Retry-After header (RFC 9110, 10.2.3), which contains seconds or an HTTP date. An HTTP date has three forms (5.6.7).
 
-/** The maximum wait in ms. A longer wait is more likely a mistake of the server than intended. */
+/** The maximum wait in ms. A longer wait is more likely a server's mistake than its intention. */
 const maxRetryAfter = 24 * 3_600_000
 
 /**
  * Returns how many ms to wait, at most a day. `now` is the server's time if its response has a Date header. Returns undefined if the header is absent
- * or invalid, or if its time is in the past. The caller then uses its own pause.
+ * or invalid, or if its time is in the past. In that case the caller chooses the pause.
  */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? ''
@@ -24,13 +24,13 @@ const forms = [
 ]
 
 /**
- * Parses an HTTP date into Unix time in ms. Returns undefined if the header is absent or not an HTTP date. `Date.parse` alone would accept "-5" as a
- * day in May.
+ * Parses an HTTP date into Unix time in ms. Returns undefined if the header is absent or is not an HTTP date. `Date.parse` alone would accept "-5" as
+ * a day in May.
  */
 export function httpDate(header: string | undefined): number | undefined {
   const text = header?.trim() ?? ''
   if (!forms.some(form => form.test(text))) return undefined
-  // The third form of an HTTP date (asctime) has no time zone, and means GMT.
+  // The third form of an HTTP date (asctime) has no time zone. Its time is in GMT.
   const at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`)
   return Number.isNaN(at) ? undefined : at
 }

@@ -8,9 +8,9 @@
 /** Describes one form of secret. The text matched by group 1 is kept; the rest of the match is replaced. */
 export interface SecretShape {
   readonly pattern: RegExp
-  /** A string that every match contains. It speeds up slow patterns: a text without this string is skipped. */
+  /** A string that every match contains. It avoids running slow patterns: text without this string is skipped. */
   readonly needs?: string | undefined
-  /** Restricts the pattern to the matches of this other pattern. */
+  /** If set, the pattern is searched only within matches of this other pattern. */
   readonly within?: RegExp | undefined
   /** Returns false for a match that is not a secret. Such a match is kept. */
   readonly isSecret?: ((value: string) => boolean) | undefined
@@ -95,8 +95,8 @@ const tokens: readonly RegExp[] = [
 const authorization = String.raw`authorization(?:\\?["'])?\s{0,3}[:=]\s{0,3}(?:\[\s{0,3})?(?:\\?["'])?`
 const parameter = String.raw`[\w-]{1,40}=(?:"[^"\n]{0,1024}"|[^\s,"'\\]{1,1024})`
 /**
- * The scheme of a credential. Its name is kept. Any word may be a scheme if the text after it looks like a credential: the text is long, or contains
- * a digit.
+ * The scheme of a credential, whose name is kept. Any word may be a scheme if the string after it looks like a credential: it is long, or contains a
+ * digit.
  */
 const scheme = String.raw`(?:basic|bearer|token|digest|negotiate|[a-z][a-z-]{0,30}(?=\s{1,3}[^\s"',;\\]{16}|\s{1,3}[^\s"',;\\\d]{0,15}\d))`
 /** A credential: one word, or two if the second looks like a credential, because the first may then be the scheme. */
@@ -108,12 +108,12 @@ export const boundedTokens = new RegExp(
   'y',
 )
 
-/** Matches the rest of a login command after the name of the program, up to the next pipe. */
+/** Matches the arguments of a login command after the name of the program, up to the next pipe. */
 const login = /(?:docker|podman|buildah|skopeo|nerdctl|helm|oras|crane|az|oc|cf)\s(?:[\w-]{1,30}\s){0,3}login\s[^\n|]*/g
 
 export const secretShapes: readonly SecretShape[] = [
   ...tokens.map(pattern => ({ pattern })),
-  // JSON Web Tokens. The pattern also matches texts without a second part, which are not tokens, so that their characters are read only once.
+  // JSON Web Tokens. The pattern also matches strings without a second part, which are not tokens, so that their characters are read only once.
   {
     pattern: /eyJ[\w-]{8,}(?:\.eyJ[\w-]{8,}(?:\.[\w-]*)?)?/g,
     isSecret: value => value.includes('.'),

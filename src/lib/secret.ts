@@ -1,4 +1,4 @@
-// A secret value: it prints as [secret], and can be read only by an explicit call. This file also redacts secrets: every text from a server or a
+// A secret value: it prints as [secret], and can be read only by an explicit call. This file also redacts secrets: all text from a server or a
 // payload passes through it before it is logged, shown or stored. Each secret that this process has ever held is removed from the text, however it is
 // encoded. Every `Secret` registers itself, so that none is missed. A replaced secret stays registered.
 import { hash, timingSafeEqual, createHash } from 'node:crypto'
@@ -43,20 +43,20 @@ function digest(value: string): Buffer {
   return hash('sha256', value, 'buffer')
 }
 
-/** The minimum length of a redacted secret. Shorter values are not secrets, and may occur in many texts. */
+/** The minimum length of a secret that is redacted. Shorter values are not secrets, and often occur in ordinary text. */
 const minLength = 6
 /**
- * The maximum number of registered secrets; beyond it, the least recently used are dropped. It covers six weeks of a token that is replaced every
- * hour.
+ * The maximum number of registered secrets, enough for six weeks of a token that is replaced every hour. Beyond it, the least recently used secret is
+ * dropped.
  */
 const maxSecrets = 1_000
 
-/** The texts to search for, keyed by the secret's value. The least recently used secret comes first. */
+/** The strings to search for, keyed by the secret's value. The least recently used secret comes first. */
 const known = new Map<string, readonly string[]>()
 
 /**
- * The replacement for a text that contains an encoded secret. The whole text is replaced, because the exact position of the secret in the encoding is
- * not computed.
+ * Replaces text that contains an encoded secret. The whole text is replaced, because the exact position of the secret in the encoding is not
+ * computed.
  */
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
@@ -73,8 +73,8 @@ export function keepOut(value: string): void {
 }
 
 /**
- * Replaces every known secret, and every secret in `also`, with `[secret]`. A text that contains an encoded secret is replaced as a whole. Only the
- * first `longest` characters are read and returned, because a text may have been crafted to keep the daemon busy.
+ * Replaces every known secret, and every secret in `also`, with `[secret]`. Text that contains an encoded secret is replaced as a whole. Only the
+ * first `maxLength` characters are read and returned, because text may have been crafted to keep the daemon busy.
  */
 export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
   if (text === '') return text
@@ -110,7 +110,7 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
 /** Matches an escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Yields the positions of the needle. If the text was cut, a needle at the very end of the text may be cut off too. */
+/** Yields the positions of a secret. If the text was cut, a secret at its very end may be cut off too, so the beginning of a secret counts there. */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]
@@ -135,8 +135,8 @@ function withoutHidden(bytes: Buffer, hidden: Uint8Array): string {
 }
 
 /**
- * Returns the parts of a value that must be redacted. For `https://user:password@host` these are user and password together, and the password alone.
- * For any other value these are the value, the text after the scheme of an authorization header, both parts of basic authentication, and the key of a
+ * Returns the parts of a value that must be redacted. For `https://user:password@host`, these are `user:password`, and the password alone. For any
+ * other value, these are the value, the string after the scheme of an authorization header, both parts of basic authentication, and the key of a
  * signing token.
  */
 function formsOf(value: string): string[] {
@@ -165,14 +165,14 @@ function decoded(text: string): string {
 }
 
 /**
- * Returns the bytes in lower case and without white space, with one character for each byte, because a server may repeat a secret in another letter
- * case.
+ * Returns the bytes in lower case and without white space, because a server may repeat a secret in another letter case. Each character represents one
+ * byte.
  */
 function folded(bytes: Buffer): string {
   return withoutSpace(bytes.toString('latin1')).toLowerCase()
 }
 
-// Computes a token's fingerprint, which identifies the token in journals, reports and tables without revealing its value.
+// Computes a token's fingerprint, which identifies the token in logs, reports and tables without revealing its value.
 /** Returns the first 12 hex digits of the SHA-256 of the token. */
 export function fingerprintOf(token: Secret): string {
   return createHash('sha256').update(token.reveal()).digest('hex').slice(0, 12)

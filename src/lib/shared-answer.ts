@@ -1,8 +1,8 @@
-// Caches an answer briefly, so that concurrent callers and those shortly afterwards share it.
+// Caches a result briefly, so that concurrent callers, and callers shortly afterwards, share it.
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Returns a function that caches one answer. It reads a new answer if the last one is older than `keptMs`, or if the last read failed. `now` may be a
+ * Returns a function that caches one result. It reads a new result if the last one is older than `keptMs`, or if the last read failed. `now` may be a
  * clock that can be set back.
  */
 export function sharedAnswer<T>(
@@ -22,8 +22,8 @@ export function sharedAnswer<T>(
 }
 
 /**
- * Caches answers by key: while an answer is being read, and until `keptMs` after the read began. At most `maxKept` answers are cached. Beyond that
- * number, each caller reads its own answer.
+ * Caches results by key: while a result is being read, and until `keptMs` after the read began. At most `maxKept` results are cached. Beyond that
+ * number, each caller reads its own result.
  */
 export function sharedAnswers<T>(keptMs: number, maxKept: number): (key: string, read: () => Promise<T>) => Promise<T> {
   const kept = new Map<string, Promise<T>>()

@@ -1,5 +1,5 @@
-// A slot is a part of a page or an answer to which features add values. The declaration of a slot defines the type of the values, without reference
-// to any feature.
+// A slot is a part of a page or of an API response to which features add values. The declaration of a slot defines the type of the values, without
+// reference to any feature.
 
 /** The values that a feature adds to one slot (`ConsolePart.fills`). */
 export interface Filling {

@@ -11,9 +11,9 @@ const small = 384 * 2 ** 20
 /**
  * Limits the growth of V8's heap. The function must be called after startup, when the semi-spaces of the young generation have reached some 4 MiB.
  * From then on they hardly grow, and V8 collects the old generation each time it has doubled. V8 reads these flags whenever it needs them, and
- * ignores flags that a later version no longer has. `limit` is the container's memory limit in bytes, or undefined. In a small container V8 collects
+ * ignores flags that a later version no longer has. `limit` is the container's memory limit in bytes, or undefined. In a small container, V8 collects
  * the old generation when it has grown by two fifths. Maglev, the third of V8's four compilers, is turned off there, because it briefly needs memory
- * that the allocator does not return. Decision 65 has the measurements.
+ * that the allocator does not return. The measurements are in decision 65.
  */
 export function keepHeapsSmall(limit: number | undefined): void {
   const isSmall = limit !== undefined && limit < small
@@ -44,7 +44,7 @@ export function collectAfterStart(onError: (error: unknown) => void): Timer {
 }
 
 function collectYoung(): void {
-  // The function `gc` exists only in contexts that are created while this flag is set.
+  // The function `gc` exists only in V8 contexts that are created while this flag is set.
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('globalThis.gc') as ((options: { type: 'minor' }) => void) | undefined
   setFlagsFromString('--no-expose-gc')

@@ -10,8 +10,8 @@ const minute = 60_000
 export type SparseWarnings = (reason: string, message: string, facts?: object) => void
 
 /**
- * Creates the throttle. `now` returns a time in ms. Setting its clock back suppresses no warnings. Reasons must come from a fixed set, because each
- * one stays in memory.
+ * Creates the throttle. `now` returns a time in ms. If its clock is set back, no warnings are suppressed. Reasons must come from a fixed set, because
+ * each one stays in memory.
  */
 export function sparseWarnings(log: Log, now: () => number): SparseWarnings {
   const reasons = new Map<string, { nextAt: number; leftOut: number }>()

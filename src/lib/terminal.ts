@@ -6,7 +6,7 @@ export interface Terminal {
   readonly stdin?: NodeJS.ReadableStream & {
     readonly isTTY?: boolean
     /**
-     * Turns the terminal's raw mode on or off. In raw mode each key press is delivered immediately and not echoed. Undefined if the input is not a
+     * Turns the terminal's raw mode on or off. In raw mode, each key press is delivered immediately and not echoed. Undefined if the input is not a
      * terminal.
      */
     setRawMode?(raw: boolean): unknown
@@ -24,8 +24,8 @@ export interface Terminal {
 export const exitCode = { done: 0, failed: 1, misused: 2 } as const
 
 /**
- * Prints lines without control sequences and invisible characters. A text from an external source that is part of a line must go through `plainLine`
- * first, so that it cannot start a new line.
+ * Prints lines without control sequences and invisible characters. A string from an external source that is part of a line must go through
+ * `plainLine` first, so that it cannot start a new line.
  */
 export function print(terminal: Terminal, text: string): void {
   terminal.stdout.write(`${plainLines(text)}\n`)

@@ -1,6 +1,6 @@
-// Redacts texts from external sources before they are stored, exported or shown: secrets that are recognised by their form, e-mail addresses, and
-// matches of the configured patterns. The platform masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive
-// unmasked. A text is redacted before it is cut, because half a secret is not recognised. A server's message is also shortened to one line.
+// Redacts text from external sources before it is stored, exported or shown: secrets that are recognised by their form, e-mail addresses, and matches
+// of the configured patterns. The platform masks only the exact values of masked variables, so secrets that a tool fetched or encoded arrive
+// unmasked. Text is redacted before it is truncated, because half a secret is not recognised. A server's message is also shortened to one line.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { boundedTokens, secretShapes, type SecretShape } from './secret-shapes.ts'
 import { namedSecretsIn } from './named-secrets.ts'
@@ -9,14 +9,14 @@ import { removed, withControlsMarked, withoutRanges, plainLine, type TextRange }
 import { redact } from './secret.ts'
 import { RE2JS } from 're2js'
 
-// A regular expression configured by the operator, which is applied to texts from external sources. It runs in RE2 (re2js), which never backtracks:
+// A regular expression configured by the operator, which is applied to text from external sources. It runs in RE2 (re2js), which never backtracks:
 // for any pattern and text, the time is proportional to the length of the text. Therefore RE2 has neither backreferences nor look-around.
 
-/** The maximum number of RE2 instructions in a pattern. Together with the length of a text, it bounds the time of a search. */
+/** The maximum number of RE2 instructions in a pattern. Together with the length of the text, it bounds the time of a search. */
 const maxSize = 200
 /**
- * The maximum number of matches in one text. Beyond it, the rest of the text counts as one match, because each further search may read the text to
- * its end.
+ * The maximum number of matches in one string. Beyond it, the rest of the string counts as one match, because each further search may read the string
+ * to its end.
  */
 const maxMatches = 30
 
@@ -29,7 +29,7 @@ export class LinearPattern {
     this.#engine = engine
   }
 
-  /** Parses a pattern. `source` is a pattern in JavaScript's syntax. If the result is a string, it is the reason why the pattern is rejected. */
+  /** Parses a pattern in JavaScript's syntax. If the pattern is rejected, the result is a string with the reason. */
   static parse(source: string): LinearPattern | string {
     try {
       if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty text'
@@ -56,17 +56,20 @@ export type RedactText = (text: string) => string
 export const redacted = '[REDACTED]'
 
 /**
- * The maximum length in UTF-16 units of a secret that is recognised at the end of a cut text. Code that cuts a text before it is redacted must keep
- * this many additional units.
+ * The maximum length in UTF-16 units of a secret that is recognised at the end of truncated text. Code that truncates text before it is redacted must
+ * keep this many additional units.
  */
 export const maxSecret = 2_048
 
-/** Redacts a text, then cuts it to `limit`. The caller must pass at least `limit + maxSecret` characters, if the text is that long. */
+/**
+ * Redacts a string, then truncates it to `limit`. If the whole string is longer than `limit + maxSecret` characters, the caller may pass only that
+ * many.
+ */
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
-  // The text may end in half a secret, because it was cut to `needed`. Redaction may also have shortened the text before that end, so the last
-  // `maxSecret` characters are dropped.
+  // The string may end in half a secret, because it was truncated to `needed`. Redaction may also have shortened the text before that end, so the
+  // last `maxSecret` characters are dropped.
   return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
     .slice(0, limit)
     .toWellFormed()
@@ -80,13 +83,13 @@ export function redactedValue(key: string, value: string, redactText: RedactText
 }
 
 /**
- * The maximum number of characters that are redacted in one turn of the event loop. Each text counts as `charactersPerText` additional characters.
+ * The maximum number of characters that are redacted in one turn of the event loop. Each string counts as `charactersPerText` additional characters.
  */
 const charactersAtOnce = 16 * 1024
 const charactersPerText = 256
 
 /**
- * Returns a function that must be called before each of many texts is redacted. Once enough characters were redacted in one turn of the event loop,
+ * Returns a function that must be called before each of many strings is redacted. Once enough characters were redacted in one turn of the event loop,
  * the function waits for the next turn.
  */
 export function redactionTurns(): (text: string) => Promise<void> {
@@ -99,7 +102,7 @@ export function redactionTurns(): (text: string) => Promise<void> {
   }
 }
 
-/** Like `redactText`, but for many texts: other work can run between the texts. */
+/** Like `redactText`, but for many strings: other work can run between two of them. */
 export function inTurns(redactText: RedactText): (text: string) => Promise<string> {
   const turn = redactionTurns()
   return async text => {
@@ -109,8 +112,8 @@ export function inTurns(redactText: RedactText): (text: string) => Promise<strin
 }
 
 /**
- * Creates the function that redacts a text. `more` contains the configured patterns. Control sequences are removed as well, because a colour code
- * could hide a secret, and no reader needs them.
+ * Creates the function that redacts text. `more` contains the configured patterns. Control sequences are removed as well, because a colour code could
+ * hide a secret, and no reader needs them.
  */
 export function createTextRedaction(more: readonly LinearPattern[]): RedactText {
   return given => {
@@ -127,8 +130,8 @@ export function createTextRedaction(more: readonly LinearPattern[]): RedactText 
 }
 
 /**
- * Finds tokens next to removed control sequences. Some tokens are recognised only after a boundary. Once a colour code is removed, such a token may
- * directly follow a letter. No character is read for two tokens, so the time is linear.
+ * Finds tokens next to removed control sequences. Some tokens are recognised only after a boundary, but once a colour code is removed, such a token
+ * may directly follow a letter. No character is read for two tokens, so the time is linear.
  */
 function* tokensBesideFolds({ text, places }: UnfoldedText): Generator<TextRange> {
   for (let from = 1; from < text.length; from += 1) {
@@ -151,7 +154,7 @@ function secretsIn(text: string, more: readonly LinearPattern[]): TextRange[] {
 
 /**
  * Finds the matches of one pattern. `begin` is an offset that is added to each position. The code uses no iterator, because an iterator copies each
- * pattern, and most texts are short and contain no secret.
+ * pattern, and most strings are short and contain no secret.
  */
 function findShape(
   text: string,
@@ -194,12 +197,12 @@ export function createKeyWatch(): (text: string) => boolean {
   }
 }
 
-/** The maximum number of characters that are read from a text, and the maximum number of these characters that are searched in all encodings. */
+/** The maximum number of characters that are read from a string, and the maximum number of these characters that are searched in all encodings. */
 const [maxScanned, maxDecoded] = [65_536, 2_048]
 
 const redactText = createTextRedaction([])
 
-/** Returns at most `longest` characters of an external text as one redacted line, or undefined if nothing is left. */
+/** Returns at most `maxLength` characters of external text as one redacted line; undefined if nothing is left. */
 export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
   const line = text.slice(0, maxScanned).replace(/\s+/g, ' ')
   const clean = plainLine(redactText(redact(line, also, maxDecoded)))

@@ -65,7 +65,7 @@ export function pausableTimeout(ms: number): PausableTimeout {
   return { signal: over.signal, pause, resume }
 }
 
-/** Returns the result of `work`. If `work` takes longer than `ms`, it returns the result of `onLate`, which may throw. */
+/** Returns the result of `work`. If `work` takes longer than `ms`, the result of `onLate` is returned instead. `onLate` may also throw. */
 export async function within<T>(ms: number, work: Promise<T>, onLate: () => T): Promise<T> {
   const late = Promise.withResolvers<T>()
   const timer = after(ms, () => late.resolve(onLate()), late.reject)

@@ -1,5 +1,5 @@
 // Logs an uncaught error in a socket or file callback, and lets the process continue. All work has a deadline, and acknowledged data is on disk. So
-// continuing is safer than exiting: otherwise one odd response, or a moment without file descriptors, could end the daemon again and again.
+// continuing is safer than exiting: otherwise one unusual response, or a moment without file descriptors, could end the daemon again and again.
 import { reasonOf } from './fault.ts'
 import type { Log } from './log.ts'
 
@@ -21,7 +21,7 @@ export function outliveErrors(log: Log): void {
     const name = `${place} ${reason}`.slice(0, 200)
     const now = performance.now()
     if (now - (loggedAt.get(name) ?? -minute) < minute) return
-    // The number of remembered errors is limited, because errors from one place may each have a different message.
+    // The number of remembered errors is limited, because each error from the same place may have a different message.
     if (loggedAt.size >= 1_000) loggedAt.clear()
     loggedAt.set(name, now)
     log.error({ reason, place: place.trim() }, 'unexpected error; the daemon continues')

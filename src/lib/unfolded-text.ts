@@ -1,21 +1,21 @@
-// Decodes the escapes of a text, so that none of them hides a secret. The position of each character in the original text is recorded, because the
-// text around a secret is exported unchanged.
+// Decodes the escapes in a string, so that none of them hides a secret. The position of each character in the original string is recorded, because
+// the text around a secret is exported unchanged.
 import { entities } from './decoded-views.ts'
 
 export interface UnfoldedText {
   readonly text: string
-  /** The positions of the characters in the original text, followed by the length of the original text. */
+  /** The positions of the characters in the original string, followed by the length of the original string. */
   readonly places: Uint32Array
 }
 
 /** The maximum nesting depth of escapes that are decoded, such as JSON within JSON within a URL. */
 const maxDepth = 3
 
-/** Matches one escape to decode. Each alternative reads a bounded number of characters, so that the time is linear. */
+/** Matches one escape to decode. Each alternative reads a bounded number of characters, so that the search takes linear time. */
 const folds = new RegExp(
   [
-    // The rest of a colour code or a link (OSC 8) whose ESC was escaped, replaced or removed. It does not match after `<![CDATA[`, because a secret
-    // may begin there.
+    // The rest of a colour code or a link (OSC 8) whose ESC character was escaped, replaced or removed. It does not match after `<![CDATA[`, because
+    // a secret may begin there.
     String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|(?<!cdata)\[(?:\d[\d;]{0,20}(?-i:m)|[0-2](?-i:K))`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
     // Control characters other than white space, and invisible characters.
@@ -41,7 +41,7 @@ const letters: Readonly<Record<string, string>> = {
   e: '\u001b',
 }
 
-/** Returns the text with its escapes decoded, including nested ones, or undefined if there are none. */
+/** Returns the string with its escapes decoded, including nested ones; undefined if it has none. */
 export function unfolded(text: string): UnfoldedText | undefined {
   let last: UnfoldedText | undefined
   for (let depth = 0; depth < maxDepth; depth += 1) {

@@ -2,7 +2,7 @@
 // Exports, `doctor` and the configuration warnings give the same advice.
 
 /**
- * Whether a response is a web page. True for a body with markup, whatever its content type, and for a body of type HTML unless it is a text without
+ * Whether a response is a web page. True for a body with markup, whatever its content type, and for a body of type HTML unless it is text without
  * markup. Some receivers declare this type for an empty body, JSON or `OK`; their response is not a page.
  */
 export function isWebPage(body: Uint8Array, contentType: string | undefined): boolean {
@@ -17,7 +17,7 @@ export function isHtml(contentType: string | undefined): boolean {
   return /^\s*(text\/html|application\/xhtml)/i.test(contentType ?? '')
 }
 
-/** Whether a text contains characters that occur only in a binary message or a compressed page. */
+/** Whether a string contains characters that occur only in a binary message or a compressed page. */
 export function isBinary(text: string): boolean {
   return /[^\P{Cc}\t\r\n]|\uFFFD/u.test(text)
 }
@@ -31,7 +31,7 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** The end of a message that explains why a service is probably OTLP/gRPC. */
+/** The end of a message that explains why a service probably uses OTLP/gRPC. */
 export const useOtlpHttp = 'OTLP/HTTP usually listens at 4318'
 
 export const isOtlpGrpc = `this is OTLP/gRPC; ${useOtlpHttp}`
@@ -41,7 +41,7 @@ export function isGrpcPort(url: string): boolean {
   return ['4317', '14317'].includes(new URL(url).port)
 }
 
-/** Whether the text is the sentence with which gRPC servers reject HTTP/1.1 requests. The Go and .NET servers send such a sentence. */
+/** Whether the string is the sentence with which gRPC servers reject HTTP/1.1 requests. The Go and .NET servers send such a sentence. */
 export function isRefusedByGrpc(words: string | undefined): boolean {
   return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(words ?? '')
 }
@@ -52,7 +52,7 @@ export function isGrpc(contentType: string | undefined): boolean {
 
 // Describes the behaviour of an address that returned no HTTP response, based on the request's error: the address uses another protocol, or does not
 // respond.
-/** Returns a clause such as `it closes the connection`, or undefined if nothing listens at the address or the error does not show what happened. */
+/** Returns a clause such as `it closes the connection`; undefined if nothing listens at the address or the error does not indicate what happened. */
 export function strangerBy(error: unknown): string | undefined {
   const code = codeOf(error)
   if (speaksHttp2(error)) return 'it speaks HTTP/2 only, as gRPC does'

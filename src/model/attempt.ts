@@ -81,7 +81,7 @@ export function finishOf(run: Run, now: Millis): Millis {
 }
 
 /**
- * The jobs that the open attempt would have if its snapshot were taken now: jobs that are in no snapshot yet, and jobs that ran again since their
+ * The jobs that the open attempt would contain if its snapshot were taken now: jobs that are in no snapshot yet, and jobs that ran again since their
  * snapshot.
  */
 export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean }): Job[] {

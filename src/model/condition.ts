@@ -4,8 +4,8 @@ import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
 /**
- * The conditions that notifications may be about, and the names of their messages. A condition without a `fixed` message is reported only once per
- * subject.
+ * The conditions that notifications may be about, and the names of their messages. A condition without a `fixed` message is reported only once for
+ * each subject.
  */
 export const conditionKinds = {
   'default-branch': { broken: 'default_branch.broken', fixed: 'default_branch.fixed' },
@@ -17,7 +17,7 @@ export const conditionKinds = {
 } as const
 export type ConditionKind = keyof typeof conditionKinds
 
-/** A report that something is broken or has been fixed, such as a default branch. */
+/** A report that a subject, such as a default branch, is broken or has been fixed. */
 export interface Condition {
   readonly kind: ConditionKind
   readonly instance: string

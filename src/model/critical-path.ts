@@ -93,7 +93,7 @@ function slackOfEach(
   return slack
 }
 
-/** The job that ended later. If both ended at the same time, the longer one. */
+/** Returns the job that ended later, or the longer one if both ended at the same time. */
 function laterEnd(known: Ran | undefined, job: Ran): Ran {
   if (known === undefined || job.end > known.end || (job.end === known.end && job.start < known.start)) return job
   return known

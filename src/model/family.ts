@@ -34,7 +34,7 @@ export function isTriggered(head: RunHead): boolean {
   return source === 'parent_pipeline' || source === 'pipeline' || parentOf(head) !== undefined
 }
 
-/** Adds what was found out about the pipeline that triggered the run. Facts from the run's own sources take precedence. */
+/** Adds the facts that were found out about the pipeline that triggered the run. Facts from the run's own sources take precedence. */
 export function withParent<R extends RunHead>(run: R, found: SourcePipeline): R {
   const { pipeline } = run
   if (pipeline === undefined) return run

@@ -19,7 +19,7 @@ export interface InsideJob extends Pick<JobFacts, 'kind' | 'name'> {
 /** The part of a job's internals that one chunk contains. */
 export interface JobInside {
   readonly job: InsideJob
-  /** Where the job ran. It is set only in chunks with sections and lines. */
+  /** Where the job ran. Set only in chunks with sections and lines. */
   readonly ranOn?: RanOn | undefined
   readonly sections?: readonly Section[] | undefined
   readonly lines?: readonly LogLine[] | undefined
@@ -44,7 +44,7 @@ export interface Section {
   readonly parent?: number | undefined
   readonly name: string
   readonly title?: string | undefined
-  /** Whether the section belongs to the runner, is a step of the script, or was marked by the script itself. */
+  /** Whether the section belongs to the runner, is a step of the script, or was marked by the script. */
   readonly kind: 'runner' | 'script' | 'custom'
   /** The source of the section's times: the timestamps of the log's lines, or the numbers in the section's markers. */
   readonly clock: 'line' | 'marker'

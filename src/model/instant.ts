@@ -18,14 +18,14 @@ export function later(a: Millis | undefined, b: Millis | undefined): Millis | un
   return Math.max(a, b)
 }
 
-/** Undefined if no time is known. */
+/** Returns the latest of the known times; undefined if none is known. */
 export function latest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) found = later(found, time)
   return found
 }
 
-/** Undefined if no time is known. */
+/** Returns the earliest of the known times; undefined if none is known. */
 export function earliest(times: Iterable<Millis | undefined>): Millis | undefined {
   let found: Millis | undefined
   for (const time of times) if (time !== undefined && (found === undefined || time < found)) found = time

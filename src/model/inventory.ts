@@ -1,4 +1,5 @@
-// The inventory that is collected from the platform: its data points and events, the projects and groups that own them, and the number of requests.
+// Declares the inventory that is collected from the platform: its data points and events, the projects and groups that own them, and the number of
+// requests that collecting it takes.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -24,7 +25,7 @@ export interface Collected {
   readonly problem?: string | undefined
   /** JSON that is stored for the next collection round. */
   readonly memory?: unknown
-  /** Time in ms until an unfinished collection round continues. Until then, the data points of the previous round are kept. */
+  /** Time in ms after which an unfinished collection round continues. Until then, the data points of the previous round are kept. */
   readonly goesOnIn?: Millis | undefined
 }
 
@@ -39,7 +40,7 @@ export interface CollectedEvent {
   /** Identifies the event. If the event is exported again after a crash, it has the same key. */
   readonly key: string
   readonly name: string
-  /** Default: `info`. */
+  /** The severity of the log record. Default: `info`. */
   readonly severity?: 'info' | 'warn' | undefined
   readonly body: string
   readonly attributes: Readonly<Record<string, string | number | boolean>>

@@ -19,7 +19,7 @@ import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './obs
  */
 export interface SpanMark {
   readonly attempt: number
-  /** The number of the chunk that contains the span; undefined if the job was restored from a tombstone, which lacks the number. */
+  /** The number of the chunk that contains the span; undefined if the job was restored from a tombstone, which does not contain that number. */
   readonly chunk?: number | undefined
   readonly status: string
   readonly startedAt?: Millis | undefined

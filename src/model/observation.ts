@@ -96,13 +96,13 @@ export interface MergeRequest {
   readonly sourceBranch?: string | undefined
   readonly targetBranch?: string | undefined
   readonly url?: string | undefined
-  /** True if the merge request's source branch belongs to another project. */
+  /** True if the merge request comes from another project. */
   readonly fork?: boolean | undefined
   /** The ID of the merge request's target project. It is set only for a merge request from a fork. */
   readonly targetProjectId?: number | undefined
 }
 
-/** What is known of a pipeline, except for its times. A field is undefined if the source of this observation did not report it. */
+/** The facts that are known about a pipeline, except its times. A field is undefined if the source of this observation did not report it. */
 export interface PipelineFacts {
   readonly status: Status
   readonly iid?: number | undefined
@@ -128,7 +128,7 @@ export interface PipelineFacts {
   readonly labels?: readonly string[] | undefined
   readonly sourcePipeline?: SourcePipeline | undefined
   readonly rootPipelineId?: number | undefined
-  /** True if this source lists the pipeline's bridges, so that they need not be requested through REST. */
+  /** True if this source lists the pipeline's bridges, so that they need not be requested over REST. */
   readonly bridgesAreListed?: boolean | undefined
   /** The test coverage of the pipeline, percent. */
   readonly coverage?: number | undefined
@@ -167,7 +167,7 @@ export interface ProjectFacts {
 
 export interface Observation {
   readonly key: RunKey
-  /** The source of the observation. If two observations have the same second, it decides which one is newer. */
+  /** The source of the observation. If two observations have the same second, their sources decide which of them is newer. */
   readonly origin: 'webhook' | 'rest'
   readonly project: ProjectFacts
   /** The kind of a merge request pipeline: `detached`, `merged_result` or `merge_train`. */

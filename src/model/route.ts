@@ -14,7 +14,7 @@ export interface Subject {
 export interface Route<Signal extends string = string> {
   readonly destination: string
   readonly signal: Signal
-  /** If undefined, the queue accepts all items. */
+  /** Whether the destination accepts the items of a subject. If undefined, it accepts all items. */
   readonly takes?: ((subject: Subject) => boolean) | undefined
 }
 
@@ -39,7 +39,7 @@ export function subjectOf(
   return { instance, path: of.project?.path ?? of.group, projectId: of.project?.id }
 }
 
-// Names the queues that hold a backlog: if a destination's endpoint changes, items that are still pending for the former endpoint are moved to such a
+// Names the queues that hold a backlog. If a destination's endpoint changes, items that are still pending for the former endpoint are moved to such a
 // queue.
 
 /** A character that no destination's name contains. */

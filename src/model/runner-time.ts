@@ -50,7 +50,7 @@ export interface Rate {
   readonly factor: number
 }
 
-/** Undefined if the price table has no rate for the job. */
+/** Returns the rate for the minutes of a job; undefined if the price table has none. */
 export type RateOf = (job: JobView, project: ProjectFacts, instance?: string) => Rate | undefined
 
 /** The unrounded cost of a job, and the name of its rate. */
@@ -59,7 +59,7 @@ export interface Price {
   readonly cost: number
 }
 
-/** Undefined if the job occupied no runner, or if the price table has no rate for it. */
+/** Returns the cost of a job; undefined if the job occupied no runner, or if the price table has no rate for it. */
 export function priceOf(
   job: JobView,
   project: ProjectFacts,

@@ -13,7 +13,7 @@ export interface SectionTime {
   readonly depth: number
 }
 
-/** Maximum number of sections that are recorded per run. The longest ones are chosen. */
+/** Maximum number of sections that are recorded for one run of a job. The longest sections are chosen. */
 const maxOfRun = 8
 /** Maximum length of a section's name, UTF-16 units. The limit is needed because scripts choose the names. */
 const maxNameLength = 128

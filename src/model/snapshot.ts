@@ -28,11 +28,11 @@ export interface Snapshot {
 }
 
 export interface SnapshotOptions extends ChunkLimits {
-  /** Undefined if there is no price table: jobs then have no cost. */
+  /** Returns the rate of a job. Undefined if there is no price table, so that jobs have no cost. */
   readonly rateOf?: RateOf | undefined
   /** True if the pipeline was canceled when a newer pipeline of its ref already existed. */
   readonly superseded?: boolean | undefined
-  /** True if the platform did not return all details by the deadline, or refuses to return them. */
+  /** True if the platform did not return all details by the deadline, or denies them. */
   readonly lacksDetails?: boolean | undefined
 }
 

@@ -12,7 +12,7 @@ export interface TestSpan {
   readonly name: string
   /** The number of a case among the cases with the same name in its suite, starting at 2; undefined for the first one. */
   readonly ofName?: number | undefined
-  /** Undefined for a suite. */
+  /** The result of the test case; undefined for a suite. */
   readonly result?: TestResult | undefined
   readonly failed: boolean
   readonly start: Millis
@@ -30,8 +30,8 @@ export interface Window {
 const tolerance = 1_000
 
 /**
- * Lays out the spans of a report. `job`: the times of the job's span; `script`: the times of the section in which the tests ran, if known. At most
- * `most` spans are returned, suites first, then cases.
+ * Computes the spans for a test report. `job`: the times of the job's span; `script`: the times of the section in which the tests ran, if known. At
+ * most `maxSpans` spans are returned, suites first, then cases.
  */
 export function testSpans(suites: readonly TestSuite[], job: Window, script: Window = job, most = 1_000): TestSpan[] {
   const place = placing(script)
@@ -55,7 +55,7 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 
-/** A suite's times as given in the report, if they are within the job's times. */
+/** Returns the suite's times from the report if they are within the job's times. */
 function ownTimes({ startedAt, seconds = 0 }: TestSuite, job: Window): Window | undefined {
   if (startedAt === undefined) return undefined
   const endedAt = startedAt + seconds * 1_000

@@ -23,7 +23,7 @@ export interface TestSuite {
   readonly startedAt?: number | undefined
   readonly failed: boolean
   readonly count: number
-  /** Read only if test cases are configured to have their own spans. */
+  /** The suite's test cases. They are read only if test cases are configured to have their own spans. */
   readonly cases?: readonly TestCase[] | undefined
 }
 
@@ -72,14 +72,14 @@ export const reportFaultReasons = [
   'mismatch',
 ] as const
 /**
- * The reason for a fault in a report. `mismatch`: the whole report was read, but it declares more failures than it contains. `foreign`: the report's
- * format does not match its type.
+ * Why a report could not be read as declared. `mismatch`: the whole report was read, but it declares more failures than it contains. `foreign`: the
+ * report's format does not match its type.
  */
 export type ReportFaultReason = (typeof reportFaultReasons)[number] | 'foreign'
 
 export interface ReportFaultFacts {
   readonly reason: ReportFaultReason
-  /** A human-readable sentence that describes the fault. It contains no text from the report. */
+  /** A human-readable sentence about the problem. It contains no text from the report. */
   readonly detail: string
 }
 
@@ -89,8 +89,8 @@ export interface TestReport {
   readonly failures: readonly TestFailure[]
   readonly flaky: readonly TestName[]
   /**
-   * How many of the report's entries were dropped because they exceeded the limits of the lists in this report. `times`: how many times of suites and
-   * cases were dropped as implausible.
+   * The number of entries that were dropped because they exceeded the limits of the lists in this report. `times`: the number of times of suites and
+   * cases that were dropped because they were implausible.
    */
   readonly dropped: {
     readonly cases: number

@@ -1,4 +1,4 @@
-// The running totals of a project's metrics: the increments from one attempt, and how they are added. This file refers to no metric by name.
+// Declares the running totals of a project's metrics: the increments from one attempt, and how they are added. No metric is referred to by name.
 import type { Millis } from './instant.ts'
 import type { ProjectFacts } from './observation.ts'
 
@@ -88,7 +88,7 @@ export interface ProjectTotals {
 export interface ActiveRuns {
   readonly key: ProjectKey
   readonly project: ProjectFacts
-  /** Undefined for pipelines without a name. */
+  /** The name of the pipeline; undefined if it has none. */
   readonly name?: string | undefined
   readonly status: string
   readonly count: number
@@ -121,7 +121,7 @@ export interface ActiveJobs {
   readonly oldest?: Millis | undefined
 }
 
-/** Maximum length of a tag set, UTF-16 units. All longer sets share one name, to limit the number of series. */
+/** Maximum length of a tag set, UTF-16 units. All longer tag sets are replaced by the same placeholder, to limit the number of series. */
 const maxTagSetLength = 128
 
 /** Joins the sorted tags into one attribute value. */

@@ -33,7 +33,7 @@ export interface VerdictPart {
   readonly kind: (typeof verdictPartKinds)[number]
   /** The name of the job or section, if the part is about one. */
   readonly name?: string | undefined
-  /** How many steps of the critical path are summed up in this part. For example, two failed attempts of one job are one part. */
+  /** The number of steps of the critical path that this part sums up. For example, two failed attempts of one job are a single part. */
   readonly times: number
   /**
    * The part's share of the duration, or of the difference from the usual duration, ms. A negative difference means that this part was faster than
@@ -66,7 +66,7 @@ export interface Timeline {
   readonly beside: readonly VerdictPart[]
 }
 
-/** `start` and `end` are whole milliseconds. */
+/** Divides a run's time into the steps of its jobs. `start` and `end` are whole milliseconds. */
 export function timelineOf(jobs: readonly JudgedJob[], start: Millis, end: Millis): Timeline {
   const byId = new Map(jobs.map(job => [job.id, job]))
   const first = new Map<string, number>()
@@ -142,7 +142,7 @@ function ranOf({ id, startedAt, finishedAt }: JudgedJob): Ran[] {
   return [{ id, start: startedAt, end: Math.max(startedAt, finishedAt) }]
 }
 
-/** The parts by kind and name. If a job has attempts both on the critical path and beside it, the part on the path is used. */
+/** The parts by kind and name. If a job has attempts both on the critical path and off it, the part on the path is used. */
 function byKey({ path, beside }: Timeline): ReadonlyMap<string, VerdictPart> {
   return new Map([...beside, ...path].map(part => [keyOf(part), part]))
 }

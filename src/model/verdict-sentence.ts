@@ -14,7 +14,7 @@ const maxSummed = 2
 /** Maximum number of failed jobs that a sentence names. */
 const maxFailures = 3
 
-/** Writes a verdict without an initial capital and without a full stop, so that it can be used anywhere in a text. */
+/** Writes a verdict without an initial capital and without a full stop, so that it can be used within a sentence. */
 export function verdictSentence(verdict: Verdict): string {
   return cut(sentenceOf(verdict))
 }
@@ -38,7 +38,7 @@ function sentenceOf({ outcome, ms, parts, failures }: Verdict): string {
 
 /**
  * Names the largest parts and sums up the others. Parts that lengthen the duration and parts that shorten it are summed separately. The parts and
- * sums in the sentence explain the total to within a tenth, because in each of these two directions less than `leastShare` is omitted.
+ * sums in the sentence explain the total to within a tenth, because in each of these two directions less than `minShare` is omitted.
  */
 function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isCompared: boolean): string {
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
@@ -166,7 +166,7 @@ function grouped(count: number): string {
   return String(count).replace(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
-/** Truncates a text at a word boundary. */
+/** Truncates a sentence at a word boundary. */
 function cut(text: string): string {
   if (text.length <= maxSentence) return text
   const begin = text.slice(0, maxSentence - 1)

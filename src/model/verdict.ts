@@ -11,14 +11,14 @@ export interface Verdict {
   readonly outcome: (typeof verdictOutcomes)[number]
   /** For `slower`, `faster` and `usual`, the difference from the usual duration; otherwise the duration, ms. It is the sum of the parts. */
   readonly ms: Millis
-  /** Longest first. */
+  /** The parts, longest first. */
   readonly parts: readonly VerdictPart[]
   /** The failures that caused the pipeline or job to fail. */
   readonly failures: readonly Failure[]
 }
 
 export interface Failure {
-  /** Undefined in the verdict on a single job. */
+  /** The name of the failed job; undefined in the verdict on a single job. */
   readonly job?: string | undefined
   readonly reason?: string | undefined
   /** The section of the job's log in which the job failed. */
@@ -56,7 +56,7 @@ const slack = 1.1
 /** Two durations also count as equal if they differ by fewer ms than this, because webhooks report whole seconds. */
 const leastDifference = 1_000
 
-/** Undefined until the pipeline has ended. */
+/** Returns the verdict on a pipeline; undefined until the pipeline has ended. */
 export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
   const { status, jobs, usual, tests } = run
   if (!isFinished(status)) return undefined
@@ -99,7 +99,10 @@ interface JudgedSection {
   readonly end: Millis
 }
 
-/** Undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if known. */
+/**
+ * Returns the verdict on a job; undefined until the job has ended, and for a job that never ran. The job's time includes its wait for a runner, if
+ * known.
+ */
 export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   const {
     status,
@@ -122,7 +125,7 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
     const parts = [runner, ...inSections(sections, start, end)]
     return judged(status, { ms: queued + end - start, parts }, failures)
   }
-  // If the usual wait for a runner is unknown, the job's wait is left out of the comparison.
+  // If the usual wait for a runner is unknown, the comparison leaves out the job's wait.
   const waits: VerdictPart[] = usual.queueMs === undefined ? [] : [runner]
   const ran: VerdictPart = { kind: 'ran', times: 1, ms: end - start }
   const spent = { ms: end - start + waits.reduce((sum, { ms }) => sum + ms, 0), parts: [...waits, ran] }
@@ -133,7 +136,7 @@ export function jobVerdict(job: JudgedRunOfJob): Verdict | undefined {
   ])
 }
 
-/** The time that was spent, and the parts that add up to it. */
+/** The time that a run took, and the parts that add up to it. */
 interface Spent {
   readonly ms: Millis
   readonly parts: readonly VerdictPart[]

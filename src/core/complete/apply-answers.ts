@@ -15,10 +15,10 @@ import { mergePipeline } from '../../model/pipeline.ts'
 import type { Observation, ObservedPipeline, RunKey } from '../../model/observation.ts'
 import type { RunChange, RunTiming, RunWork, StoredRun } from '../store/ports/runs.ts'
 
-/** The delay in ms before the parent of a child pipeline is looked up again, and before an active job is requested again. */
+/** The delay in ms before a child pipeline's parent is looked up again, and before an active job is fetched again. */
 const soon = 5_000
 const hour = 3_600_000
-/** The time in ms after which a run is no longer requested if the platform has not responded. */
+/** The maximum age in ms of a run's last change at which a failed request for the run is retried. */
 const maxAge = 24 * hour
 /**
  * If requests for a pipeline keep failing for this long (ms) while other requests succeed, the pipeline is exported with the facts from the
@@ -50,8 +50,8 @@ export function applyAnswer(
       const searching =
         !family.known && failure === undefined && run.attempts.length === 0 && isStillDelaying(whole, now)
       const waits = searching || failure?.passing === true
-      // The snapshot must record that details are missing. Details that the platform denied are requested again together with the parent. A job list
-      // that was truncated at 50,000 jobs is not requested again, because the number of stored jobs shows that it was truncated.
+      // The snapshot must record that details are missing. If the platform denied them, they are requested again together with the parent. If a job
+      // list was truncated at 50,000 jobs, only the parent is requested again: the number of stored jobs already indicates the truncation.
       const isCut = run.jobs.size >= maxItems
       const detail = missing === undefined || isCut ? 'family' : 'details'
       return {
@@ -67,8 +67,8 @@ export function applyAnswer(
 }
 
 /**
- * Stores that the pipeline has ended before its details are fetched, so that its deadline starts. The run's item in the enrichment queue is
- * unchanged.
+ * Records that the pipeline has ended before its details are fetched, so that its enrichment deadline starts. Does not change the run's item in the
+ * enrichment queue.
  */
 export function applyEnd(end: Observation, rules: MergeRules): RunWork {
   return {
@@ -106,8 +106,8 @@ export function applyFailure(
       if (run.listed !== undefined) return listedAfter(known, run.listed, priority, why, now, rules)
       const again = later(known, detail, priority, now)
       if (why === 'failed' || why === 'away') return { run, timing, enrichment: again }
-      // Only jobs of this run are known, and a request will not return its pipeline. Either the source that reported the jobs also reports the
-      // pipeline, or no source does.
+      // Only jobs of this run are known, and the platform denies its pipeline. The run counts as ended: either the source that reported the jobs also
+      // reports the pipeline, or the pipeline stays unknown.
       const isUnseen = run.pipeline === undefined && (why === 'gone' || why === 'refused')
       const ended = why === 'gone' || isUnseen ? { endedAt: timing.endedAt ?? now } : {}
       const enrichingUntil = why === 'foreign' ? undefined : timing.enrichingUntil && now
@@ -182,8 +182,8 @@ function isStillDelaying({ timing }: StoredRun, now: Millis): boolean {
 }
 
 /**
- * The settle delay counts from the last observation, not from the platform's response, so a run that has waited for the response settles at once. If
- * the enrichment deadline is kept, the snapshot is marked as incomplete.
+ * The settle delay is counted from the last observation and not from the platform's response, so a run that has waited for the response settles at
+ * once. A deadline that is still set marks the snapshot as incomplete.
  */
 function timingOf(
   { run, timing }: StoredRun,
@@ -221,7 +221,7 @@ function enrichmentAfter(
     // A run for which the platform has responded is no longer silent.
     return later(whole, 'details', priority === 'silent' ? 'fresh' : priority, now)
   }
-  // The webhook that reports the end of the run may get lost, so an active run is requested at growing intervals.
+  // The webhook that reports the end of the run may get lost, so an active run is fetched at growing intervals.
   const pause = Math.min(hour, Math.max(silentAfter, (now - timing.changedAt) / 2))
   return { asked: true, again: { detail: 'state', priority: 'silent', at: now + pause } }
 }

@@ -1,13 +1,13 @@
-// Records which API requests the platform rejects, by endpoint, for one project or for all projects, so that they are not repeated. Each rejected
+// Records which API requests the platform rejects, so that they are not repeated: by endpoint, for one project or for all projects. Each rejected
 // request is retried once a day.
 //
-//   rejection                            what is no longer requested
-//   404 about a job                      that job alone: its log was erased, or has expired
-//   404 about the project                the project
-//   403, 404 about a JUnit artifact      the project, when three jobs in a row are rejected: a single debug trace may be forbidden
-//   403 or 404 about a pipeline's jobs   only the project, when three pipelines in a row are rejected; likewise for its bridges
-//   any, of the API itself (`error`)     everything: the token's scope, or an endpoint that this platform does not have
-//   five projects rejected               everything
+//   rejection                                        requests that are no longer sent to the endpoint
+//   404 for a job                                    none: only the log of that job was erased, or has expired
+//   404 for the project                              those for the project
+//   403, or 404 for a JUnit artifact                 those for the project, after rejections for three jobs in a row: one log may be a secret debug trace
+//   403 or 404 for a pipeline's jobs or bridges      those for the project, after rejections for three pipelines in a row
+//   an error that affects all requests               all: the token lacks a scope, or this platform does not have the endpoint
+//   rejections for five projects                     all, unless the requests are for jobs or bridges
 import type { PlatformError } from '../../platform/port.ts'
 import { isInForce, type RefusedEndpoint } from '../store/ports/discovery-documents.ts'
 import type { Finding, Report } from '../../lib/finding.ts'
@@ -25,7 +25,7 @@ export interface Capabilities {
   /** Whether the request should be sent: false if the platform has rejected such requests. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
-  /** Records that the platform rejected a request. `isOfAll` means that the caller knows that the request is rejected for every project. */
+  /** Records that the platform rejected a request. `isOfAll`: the caller knows that the platform rejects this request for every project. */
   refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
 }
 

@@ -2,11 +2,12 @@
 //
 // 1. Runs that webhooks reported, or that have just ended, come first. Next are silent runs, because the webhook that reports their end may have been
 //    lost. Runs that ended long ago come last.
-// 2. A silent run is deferred while it has not been silent for longer than its project's pipelines usually take (`silence.ts`).
-// 3. The missing parts are requested (`fetch-run.ts`). The parents are looked up shortly before the first snapshot, which determines the trace.
+// 2. A silent run is deferred until it has been silent for longer than its project's pipelines usually take (`silence.ts`).
+// 3. The missing parts of the run are requested (`fetch-run.ts`). The parents are looked up shortly before the first snapshot, which determines the
+//    trace.
 // 4. One transaction merges the response into the run, and removes the run from the queue or makes it due again (`apply-answers.ts`).
-// 5. No run waits longer than its deadline: then it is exported as known so far. While the API budget is exhausted, only the deadlines of silent runs
-//    and of runs that ended long ago are extended.
+// 5. No run waits longer than its deadline: then it is exported with what is known. While the API budget is exhausted, only the deadlines of silent
+//    runs and of runs that ended long ago are extended.
 import { fetchRun, type FetchOptions } from './fetch-run.ts'
 import { createLeasedWork, type LeasedWork } from './leased-work.ts'
 import { createCapabilities } from './capability.ts'
@@ -30,7 +31,7 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { StoredRun } from '../store/ports/runs.ts'
 import type { Territory } from '../../model/territory.ts'
 
-/** An API token of a platform, and the runs that are requested with it. */
+/** An API token of a platform, and the runs that are fetched with it. */
 export interface EnricherToken {
   readonly client: Pick<PlatformClient, 'instance' | 'about'>
   readonly territory: Territory
@@ -39,8 +40,8 @@ export interface EnricherToken {
   /** The key under which facts about this token are stored. */
   readonly scope: string
   /**
-   * Called with the id of a project that should be polled soon: a run of another project triggered one of its pipelines, or the end of one of its
-   * runs was not reported, so other ends may be missing too.
+   * Called with the id of a project that should be polled soon: either a run of another project triggered one of its pipelines, or no webhook
+   * reported the end of one of its runs, so other webhooks of the project may be lost too.
    */
   readonly onHint: (projectId: number) => void
   /** Called with the id of the project when the end of one of its runs was observed, so that the poller knows about it. */
@@ -60,9 +61,9 @@ export interface EnricherOptions
 
 /** Counters of the enricher since the daemon started. */
 export interface EnricherCounters {
-  /** The number of runs for which the platform has responded, without those counted as `missed`. */
+  /** The number of runs for which the platform has responded, excluding those counted as `missed`. */
   completed: number
-  /** The number of silent runs that turned out to have ended: the webhook that reports the end was lost. */
+  /** The number of silent runs that turned out to have ended: the webhook that reported their end was lost. */
   missed: number
   /** The number of pipelines that were deleted from the platform. */
   gone: number

@@ -35,7 +35,7 @@ export interface FetchOptions {
 }
 
 export interface Fetched {
-  /** Undefined if there was nothing to request. */
+  /** The fetched data; undefined if there was nothing to request. */
   readonly observation?: Observation | undefined
   /**
    * Why jobs, bridges or the traceparent are missing. `refused`: the platform rejects requests for them in this project, which is recorded. `cut`:
@@ -135,8 +135,7 @@ async function askDetails(
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
       if (error.kind !== 'forbidden' && error.kind !== 'not-found') return error
-      // The platform responds with 404 to every request about a deleted pipeline. If the pipeline was deleted, this request for the pipeline itself
-      // rejects too.
+      // The platform also responds with 404 if the whole pipeline was deleted. In that case, this request for the pipeline itself throws.
       if (error.kind === 'not-found') await answers.ask('pipeline', call)
       await capabilities.refused(asked, error)
       errors.failed(subject, error)

@@ -2,7 +2,8 @@
 //
 // 1. Every 30 s the leases of the items in progress are renewed.
 // 2. A lane contains the items of one platform token. It is closed while it has no free slot, or while the platform does not respond to its token.
-// 3. From each queue in turn, due items of the open lanes are leased and started: at most as many as every open lane has free slots for.
+// 3. From each queue in turn, due items of the open lanes are leased and started. Their number is limited to the smallest number of free slots in any
+//    open lane.
 // 4. If anything was leased, the next turn follows at once. Otherwise it follows after a second, or when the pause of a lane ends.
 // 5. An item that is leased again while it is in progress is not started twice. It stays due, and is released when the work ends.
 // 6. When the daemon stops, the work is aborted and all leases are released, so that the next process gets the items at once.
@@ -18,11 +19,11 @@ import type { Which } from '../store/ports/enrichment-queue.ts'
 export interface LeasedQueue<Item, Lane> {
   /** The number of items that each lane processes concurrently. */
   readonly places: number
-  /** After `afterMs` a slow item no longer occupies a slot, so that another item can start. This applies to at most `extra` items at a time. */
+  /** Items that take longer than `afterMs` no longer occupy a slot, so that others can start. At most `extra` slots are freed in this way. */
   readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
   /** Whether an item in progress belongs to this queue. If undefined, all items do. */
   readonly has?: (item: Item) => boolean
-  /** Leases due items, except those in the closed lanes. */
+  /** Leases at most `limit` due items, except those in the closed lanes. */
   take(limit: number, leaseMs: number, closed: readonly Lane[]): Promise<readonly Item[]>
 }
 
@@ -110,8 +111,8 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
   const closing = new AbortController()
   let renewedAt = elapsed(clock)
   /**
-   * When a queue was last read without finding an item while lanes were closed. Such a read scans all due items of the closed lanes, so it is not
-   * repeated immediately.
+   * The time at which a queue was last read without finding an item while some lanes were closed. Such a read scans all due items of the closed
+   * lanes, so it is not repeated immediately.
    */
   const inVainAt = new Map<LeasedQueue<Item, Lane>, number>()
 
@@ -164,9 +165,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     return begun
   }
 
-  /**
-   * Returns the closed lanes and the number of items to lease. `limit` is so small that every open lane has enough free slots for that many items.
-   */
+  /** Returns the closed lanes, and the maximum number of items to lease: the smallest number of free slots in any open lane. */
   function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
     const own = Map.groupBy(
       [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
@@ -208,7 +207,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     ...loop,
     drain: async () => {
       while ((await beginDue([])) > 0 || inFlight.size > 0) {
-        // All items may have finished by now, and a race between no promises would never resolve.
+        // If all items have finished by now, there is no promise left, and `Promise.race([])` would never resolve.
         if (inFlight.size > 0) await Promise.race([...inFlight.values()].map(({ done }) => done))
       }
     },

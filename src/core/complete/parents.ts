@@ -41,8 +41,8 @@ const capacity = 2_000
 export function createFindParents(options: ParentsOptions): FindParents {
   const { client, runs, queue, rules, selection, storeNow } = options
   /**
-   * When the bridges of a run were last fetched, on the store's clock. If a pipeline was first seen before that time, and the bridges do not list it,
-   * the run is not its parent.
+   * When the bridges of a run were last fetched, on the store's clock. If a pipeline was first seen before that time, and the bridges did not list
+   * it, the run is not its parent.
    */
   const askedAt = new Map<string, number>()
 

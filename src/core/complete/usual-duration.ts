@@ -1,4 +1,4 @@
-// Determines whether a job took unusually long: longer than 95 of 100 runs of the same job in the last thirty days.
+// Determines whether a job took unusually long: longer than 95 % of the runs of the same job in the last thirty days.
 import { remember } from '../../lib/bounded-map.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Chunk, JobSnapshot } from '../../model/chunk.ts'

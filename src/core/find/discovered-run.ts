@@ -71,7 +71,7 @@ export function discover(
   }
 }
 
-/** Returns when a listed pipeline last changed; undefined if the list has no times. */
+/** Returns the time of a listed pipeline's last change; undefined if the list has no times. */
 export function changedAt({ updatedAt, finishedAt, createdAt }: ListedPipeline): Millis | undefined {
   return updatedAt ?? finishedAt ?? createdAt
 }
@@ -84,8 +84,8 @@ function listedOf({ status, facts, mergeRequest, createdAt, finishedAt, updatedA
 }
 
 /**
- * True for a pipeline that ended long ago and that no webhook reported. It must not delay active or recent pipelines. `now` is the time on the
- * platform's clock.
+ * True for a pipeline that ended long ago and that no webhook reported. Fetching it must not delay active or recent pipelines. `now` is the time on
+ * the platform's clock.
  */
 export function isHistory(item: ListedPipeline, known: StoredRun | undefined, now: Millis): boolean {
   const { webhook } = known?.firstSeenBy ?? {}
@@ -103,7 +103,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
   const { pipeline, listed } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // The pipeline is already in the enrichment queue.
+  // This state of the pipeline is already in the enrichment queue.
   if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const knownUpTo: Millis = Math.max(

@@ -26,7 +26,7 @@ const quantum = 2
 export function createFairTurns<Item>(groupOf: (item: Item) => string): (items: readonly Item[]) => FairQueue<Item> {
   /** The number of requests that each group may still send. A negative number means that the group has overdrawn its balance. */
   const balances = new Map<string, number>()
-  /** The turn number of each group's last turn. It contains only groups that waited in the previous queue, or whose balance is overdrawn. */
+  /** The turn number of each group's last turn. Contains only groups that waited in the previous queue, or whose balance is overdrawn. */
   let servedAt = new Map<string, number>()
   let turn = 0
 

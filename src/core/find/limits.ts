@@ -1,8 +1,10 @@
-// Limits how far a list is read before a later round, or a repeated command, continues it. Also classifies the errors with which the platform rejects
-// a request.
+// The limits at which the daemon stops reading a list. A later polling round, or a repeated command, continues. This file also classifies the errors
+// with which the platform rejects a request.
 import { PlatformError } from '../../platform/port.ts'
 
-/** The maximum number of pages of one list that are read in a polling round. After that it is another list's turn, and the next round continues. */
+/**
+ * The maximum number of pages of one list that are read in a polling round. Then other lists are read, and the next round continues with this one.
+ */
 export const maxPages = 500
 /** The maximum number of pages of one list that a backfill reads: ten million items. */
 export const maxBackfillPages = 100_000
@@ -15,7 +17,7 @@ export function errorOfEndless(list: string, pages: number): PlatformError {
   })
 }
 
-/** Returns undefined if the token has no permission for this data, or if the platform does not have it. Used for responses that are not essential. */
+/** Returns undefined if the token has no permission for this data, or if the platform does not have the data. Used for data that is not essential. */
 export async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -35,10 +37,12 @@ export function concernsOne(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (isRefusal(error) || error.kind === 'unexpected-answer')
 }
 
-/** True if the platform may be rejecting every request, or only this one: neither the platform nor a proxy in front of it reports which. */
+/**
+ * True if it is unclear whether the platform rejects every request or only this one: neither the platform nor a proxy in front of it reports that.
+ */
 export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** The number of consecutive ambiguous rejections after which the platform counts as rejecting every request. */
+/** The number of consecutive unclear rejections after which the platform counts as rejecting every request. */
 export const maxRefusals = 3

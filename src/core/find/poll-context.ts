@@ -33,7 +33,7 @@ export interface PollContextOptions {
 export interface PollContext {
   readonly client: PlatformClient
   readonly call: CallOptions
-  /** Returns the number of requests since start. */
+  /** Returns the number of requests sent so far. */
   readonly requests: () => number
   /** Returns the time on the platform's clock, in Unix ms, as derived from its last response. */
   readonly now: () => Millis

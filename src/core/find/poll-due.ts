@@ -5,20 +5,20 @@ import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../
 import type { Millis } from '../../model/instant.ts'
 
 // Projects to poll because a webhook named them, a pipeline of another project triggered one of their pipelines, or one of their webhooks was lost.
-// The platform's last-activity time of these projects may not reflect the change.
+// The platform's last-activity time of these projects may not reflect what happened.
 interface PollHints {
   /** Adds a project to the next round, whether it is already known or not. */
   add(projectId: number): void
   /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
   remember(projectId: number): void
-  /** Returns the hinted projects for the next round. If there are too many, the others wait for a later round. */
+  /** Returns the projects to read in the next round because of hints. If there are too many, the others wait for a later round. */
   take(): readonly number[]
 }
 
-/** The maximum number of hinted projects that are read in one round. */
+/** The maximum number of projects from hints that are read in one round. */
 const maxTaken = 20
 const maxWaiting = 1_000
-/** The maximum number of projects, named in webhooks, that are remembered so that each is read only once. */
+/** The maximum number of project IDs from webhooks that are remembered, so that a webhook makes a project due only once. */
 const maxSeen = 10_000
 
 export function createPollHints(): PollHints {
@@ -46,7 +46,7 @@ export function createPollHints(): PollHints {
 export interface ProjectList {
   /** The name of the list in logs. */
   readonly name: string
-  /** The store key for the sweep of this list: the path of the configured group, or a text that cannot be a group's path. */
+  /** The store key for the sweep of this list: the path of the configured group, or a string that cannot be a group's path. */
   readonly key: string
   readonly pages: (query: { readonly activeAfter?: Millis | undefined }, options: ListOptions) => Pages<PlatformProject>
   /** Whether the list includes a project that a webhook or a pipeline of another project named. Only listed projects are polled. */
@@ -116,7 +116,7 @@ export function createDue(options: DueOptions): Due {
   const { context, turns, hints, projects, lists, lookback, trying } = options
   const { client } = context
 
-  /** The index of the list that is read first in the next round. */
+  /** The index of the list with which the next round begins. */
   let firstList = 0
 
   /** Returns projects in which users were recently active. */

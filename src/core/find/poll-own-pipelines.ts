@@ -34,8 +34,8 @@ export async function* ownPipelinesOf(
 }
 
 /**
- * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, at least all of `lookback` is read. Rejects
- * with a PlatformError.
+ * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, at least the whole lookback period
+ * is read. Rejects with a PlatformError.
  */
 export async function lookAtMine(
   context: PollContext,
@@ -45,7 +45,7 @@ export async function lookAtMine(
   const known = await stored.get({ instance })
   const earliest = context.now() - Math.max(day, lookback)
   const from =
-    // A stored time in the future was written while the clock was ahead.
+    // If the stored time is in the future, it was written while the clock was ahead.
     known === undefined || whole || known.newest > context.now() + overlap
       ? context.now() - lookback
       : known.newest - overlap

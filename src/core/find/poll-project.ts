@@ -65,7 +65,7 @@ async function read(
   { context, put, facts }: LookOptions,
 ): Promise<{ entry: BookEntry; found: number; changed: boolean }> {
   const cursor = source === undefined ? 'seen' : 'childrenSeen'
-  // A stored time in the future was written while the clock was ahead. In that case the last day is read again.
+  // If the stored time is in the future, it was written while the clock was ahead. In that case the last day is read again.
   const seen = before[cursor] > context.now() + overlap ? context.now() - day : before[cursor]
   let entry = { ...before, [cursor]: seen }
   let found = 0
@@ -113,7 +113,7 @@ export async function* changedPipelines(
     for await (const page of client.projectPipelines(project, query, call)) {
       const seen = lastChange(page) ?? from
       yield { items: page.items, seen, ...(page.servedAt !== undefined && { servedAt: page.servedAt }) }
-      // If all pipelines on a page changed at the same instant, the next page can only be requested by its number.
+      // If all pipelines on a page changed at the same instant, the next page can only be requested by its page number.
       if (page.next !== undefined && seen - 1 > from) {
         from = seen - 1
         again = true

@@ -22,7 +22,7 @@ export interface SweepOptions {
   readonly lookback: number
   /** True for a project that polling rounds already read without the sweep. */
   readonly isKnown: (project: PlatformProject) => boolean
-  /** Reads a project. Returns false if the round must end. */
+  /** Reads a project. Returns false if the polling round must end. */
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
@@ -33,8 +33,8 @@ const day = 24 * 3_600_000
 /** The fraction of a day over which a sweep is spread. */
 const share = 0.9
 /**
- * The number of consecutive rounds that one project may abort. After that the sweep skips the project until the next sweep, because it might abort
- * every round, and the other projects must be read.
+ * The number of consecutive rounds that one project may end early. After that, the sweep skips the project until the next sweep, so that it reads the
+ * other projects too.
  */
 const maxEnded = 3
 
@@ -78,7 +78,7 @@ export function createSweep(options: SweepOptions): Sweep {
         return page
       }
     } catch (error) {
-      // The platform limits how many pages can be requested by offset, so this error ends the list.
+      // The platform limits how many pages can be requested by offset, so this error means the end of the list.
       if (from === undefined || !(error instanceof PlatformError && error.kind === 'refused')) throw error
     }
     return { items: [], next: undefined, from }
@@ -106,7 +106,7 @@ export function createSweep(options: SweepOptions): Sweep {
         now = { ...now, count: now.count + 1 }
       }
       if (current.items.length > 0) break
-      // Each page itself counts as one item, so that a list of empty pages ends.
+      // The page itself counts as one more item, so that the sweep ends even if the list consists of empty pages.
       const count = now.count + 1
       const done = current.next === undefined || count >= maxItems
       now = { ...now, count, done, ...(current.next !== undefined && { next: current.next }) }

@@ -46,7 +46,7 @@ export interface PollerOptions
 
 export interface PollerCounters {
   rounds: number
-  /** The number of requests for lists of pipelines and projects. */
+  /** The number of requests sent for lists of pipelines and projects. */
   requests: number
   /** The number of pipelines that showed new facts. */
   discovered: number
@@ -63,7 +63,7 @@ export interface Poller extends Loop {
   hint(projectId: number): void
   /** Records that a webhook reported a pipeline of this project. From then on the project is active. */
   remember(projectId: number): void
-  /** Starts a round at once because data was missed. The round reads the given project, or all active projects if it is undefined. */
+  /** Starts a round at once because webhooks were lost. The round reads the given project, or all active projects if it is undefined. */
   hurry(project: string | undefined): void
 }
 
@@ -208,7 +208,7 @@ export function createPoller(options: PollerOptions): Poller {
     log.debug({ requests: context.requests() - start, round: counters.rounds }, 'a round of polling')
   }
 
-  // While another replica polls, this replica caches nothing. When this replica takes over, it reads the stored state again.
+  // While another replica polls, this replica caches no state. When it takes over, it reads the stored state again.
   const onOthers = (): void => {
     book = undefined
   }
@@ -240,7 +240,7 @@ function counted(context: PollContext): [PollContext, () => number] {
   return [{ ...context, call: { ...context.call, onSend } }, () => requests]
 }
 
-/** Returns the list in rotated order, so that each round starts with another item. */
+/** Rotates the list, so that each round starts with another item. */
 function inTurn<T>(all: readonly T[], round: number): T[] {
   const first = round % Math.max(1, all.length)
   return [...all.slice(first), ...all.slice(0, first)]

@@ -142,7 +142,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
     const deliveries: Delivery[] = []
     for (const record of failed) {
       const unwanted = reads.unwanted(record.headers, record.body)
-      // If a record has no body, an unknown event name does not prove that the event is unwanted.
+      // Without the body, the kind of an event may be unknown although the event is wanted.
       if (unwanted !== undefined && !(record.isOversize && unwanted === 'unknown')) continue
       counters.found += 1
       if (record.isOversize) {

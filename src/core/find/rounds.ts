@@ -42,7 +42,7 @@ export function createSingleton(name: string, leases: Leases, clock: Clock): Sin
 const renewEvery = 30_000
 
 export interface RoundsOptions {
-  /** The name of the loop in the log, which is also the name of the lease. */
+  /** The name of the loop in the log, and of its lease. */
   readonly name: string
   readonly leases: Leases
   readonly errors: ErrorThrottle
@@ -64,8 +64,8 @@ export interface Rounds {
   /** Sends the requests about one subject, and logs an error if they fail. */
   try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
   /**
-   * Processes the subjects one after the other until the round should end. The next round starts after the last subject that was tried, so that a
-   * subject that always fails does not delay the others.
+   * Processes the subjects one after the other until the round should end. The next round begins with the subject after the last one that was tried,
+   * so that a subject that always fails does not delay the others.
    */
   each<T>(all: readonly T[], about: (one: T) => Promise<Tried>): Promise<void>
   /**

@@ -27,7 +27,7 @@ import type { Singleton } from './rounds.ts'
 export interface ThingReaderOptions {
   readonly things: readonly Thing[]
   readonly instance: string
-  /** The store key of the reader's state. Default: the instance. */
+  /** The key of the reader's state in the store. Default: the instance. */
   readonly scope?: string | undefined
   readonly profile: string
   /** Undefined if no platform is configured. */
@@ -205,7 +205,7 @@ function isLasting({ kind }: PlatformError): boolean {
   return kind === 'forbidden' || kind === 'not-found' || kind === 'refused' || kind === 'unexpected-answer'
 }
 
-/** The validity period of a reading, ms. A reading is valid for three rounds and ten minutes, so that a failed round leaves no gap. */
+/** The time in ms for which a reading is valid: three rounds and ten minutes, so that a failed round leaves no gap. */
 function goodFor(every: number): number {
   return 3 * every + 10 * minute
 }
@@ -222,8 +222,8 @@ function asPlatformError(error: unknown): PlatformError {
 }
 
 /**
- * Redacts the names and texts of inventory items before they are stored or exported. Each distinct text is redacted only once, with a yield to the
- * event loop in between.
+ * Redacts the names and descriptions of inventory items before they are stored or exported. Each distinct string is redacted only once, and the event
+ * loop can do other work between two strings.
  */
 export async function cleanCollected(collected: Collected, redactText: RedactText): Promise<Collected> {
   const redact = inTurns(redactText)

@@ -6,8 +6,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * The outcome of reading a body. `size`: the body is larger than `maxBody`. `budget`: the waiting bodies leave no room for it. `incomplete`: the
- * connection was closed too early.
+ * The outcome of reading a body: the body, or why it could not be read. `size`: it is larger than `maxBody`. `budget`: the other waiting bodies leave
+ * no room for it. `incomplete`: the connection was closed too early.
  */
 export type BodyOutcome = { readonly body: Buffer } | { readonly refused: 'size' | 'budget' | 'incomplete' }
 
@@ -52,7 +52,10 @@ export async function readBody(message: IncomingMessage, maxBody: number, waitin
 
 /** The bytes of one webhook, which count as waiting until the daemon has responded to it. */
 interface WaitingBody {
-  /** Records the total number of bytes that have arrived so far. Returns false if they do not fit; the bytes recorded before still count. */
+  /**
+   * Records the total number of bytes that have arrived so far. Returns false if they do not fit into the limit. Bytes that were recorded before are
+   * still counted.
+   */
   hold(bytes: number): boolean
   /** Records that the sender has shown the secret. Its bytes no longer count towards the limit for unauthenticated senders. */
   prove(): void

@@ -21,8 +21,8 @@ export interface Sender {
 export type SecretFault = 'token' | 'signature' | 'timestamp'
 
 /**
- * The decision that can be made from the headers of a delivery. `verify`: the signature covers the body, which must be read first. `showsToken`: the
- * delivery also has the right token, so its body does not count as one from an unauthenticated sender.
+ * The decision that can be made from the headers of a delivery. `verify`: the signature covers the body, so the body must be read first.
+ * `showsToken`: the delivery also has the right token, so its body does not count as one from an unauthenticated sender.
  */
 export type Admission =
   | { readonly admitted: 'by token' | 'without secret'; readonly sender: Sender }
@@ -60,14 +60,14 @@ export function admit(
   return { refused: faults.find(fault => refused.includes(fault)) ?? 'token' }
 }
 
-/** The faults of a delivery's credentials, with the more specific ones first. */
+/** The reasons for rejecting a delivery's credentials, most specific first. */
 const faults: readonly SecretFault[] = ['timestamp', 'token', 'signature']
 
 /**
  * The rules for admitting a delivery, in order:
  * - If no secret is configured, every delivery is admitted. (The daemon allows that on loopback addresses only.)
  * - If there is a signature, it alone decides, whatever the token is: a wrong signature is a forgery or was made with a wrong secret, and both must
- *   be noticed. If the delivery also has a right token, this only gives its body more room (decision 122).
+ *   be noticed. If the delivery also has the right token, this only gives its body more room (decision 122).
  * - Exception: if no signing secret is configured here, the token decides, because it is the secret that both sides share.
  * - Without a signature the token decides, unless a signature is required.
  * `now` is the Unix time in ms.
@@ -99,7 +99,7 @@ function isOneOf(tokens: readonly Secret[], header: string): boolean {
   return tokens.reduce((found, token) => token.equals(candidate) || found, false)
 }
 
-/** Rejects a signature that the headers alone show to be wrong. All other checks need the body. */
+/** Rejects a signature that is wrong according to the headers alone. All other checks need the body. */
 function signatureOf(
   headers: Headers,
   signing: readonly Secret[],

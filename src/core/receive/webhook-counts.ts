@@ -1,4 +1,4 @@
-// Counters of the webhook route since start. This file also lists the reasons for rejecting a delivery, with the response to each.
+// Counters of the webhook route since the daemon started, and the reasons for rejecting a delivery with the response to each.
 export interface RefusalAnswer {
   readonly status: 400 | 401 | 413 | 415 | 429 | 503
   /** The message in the response. The platform stores it and shows it to its users. */

@@ -32,7 +32,7 @@ export interface WebhookIngressOptions {
   readonly memory?: number | undefined
   /** The limits for waiting bodies in bytes, if they do not depend on the memory. */
   readonly waiting?: WaitingBytesLimits | undefined
-  /** The maximum number of requests per second from one address that do not show a right secret. */
+  /** The maximum number of requests per second from one address that do not show a correct secret. */
   readonly maxRefusals?: number | undefined
 }
 
@@ -200,7 +200,7 @@ function isJson(contentType: string | readonly string[] | undefined): boolean {
 
 // Limits how often an address may send wrong secrets, by counters for the current second.
 interface RefusalRate {
-  /** Whether a request without a right token from this address may still be processed in the current second. */
+  /** Whether a request from this address that does not show a valid token may still be processed in the current second. */
   allows(address: string): boolean
   /** Records that the address has sent a wrong secret, or none. */
   refused(address: string): void

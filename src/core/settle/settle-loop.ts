@@ -27,7 +27,7 @@ export interface SettleLoopOptions {
   readonly log: Log
 }
 
-/** Counters of the settle loop since start. */
+/** Counters of the settle loop since the daemon started. */
 export interface SettleCounters {
   /** The number of times a run was postponed because it could not be settled. */
   postponed: number
@@ -49,7 +49,7 @@ const maxPause = 1_000
 
 /** The first and the maximum retry delay of a run that cannot be settled, ms. */
 const pauses = { first: 15_000, max: 240_000 }
-/** The maximum number of postponed runs. When this is exceeded, the list is cleared, and the runs in it are settled as usual. */
+/** The maximum number of postponed runs. If it is exceeded, the list is cleared, and the runs in it are settled like all others. */
 const maxPostponed = 10_000
 
 interface Postponed {
@@ -91,8 +91,8 @@ export function createSettleLoop(options: SettleLoopOptions): SettleLoop {
   }
 
   /**
-   * Settles each run alone. Throws if the failure is not the fault of a single run. Runs that are left when the lease ends wait for the next lease,
-   * because each might take minutes to fail.
+   * Settles each run alone. Throws if the failures are not caused by a single run. Runs that are not reached before the lease ends wait for the next
+   * lease, because each might take minutes to fail.
    */
   async function settleEach(keys: readonly RunKey[], leaseEnd: Millis): Promise<void> {
     const failures: Failure[] = []

@@ -57,7 +57,7 @@ class DueRun {
     this.#snapshotter = snapshotter
   }
 
-  /** Returns the unit of work that settles this run. `jobsSoFar` returns the number of jobs of all runs in the transaction. */
+  /** Returns the unit of work that settles this run. `jobsSoFar` returns the number of jobs of all runs settled in the transaction so far. */
   work(jobsSoFar: () => number): RunWork {
     return { key: this.key, jobs: 'all', decide: (known, now) => this.#decide(known, now, jobsSoFar) }
   }

@@ -1,5 +1,5 @@
-// Computes how long an active run may be silent before it is requested from the platform: the time within which 95 % of its project's pipelines end.
-// A run that is silent for longer has probably ended, and the webhook that reported its end was lost.
+// Computes how long an active run may be silent before it is fetched from the platform: the time within which 95 % of its project's pipelines end. A
+// run that is silent for longer has probably ended, and the webhook that reported its end was lost.
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -8,16 +8,16 @@ import type { StoredRun } from '../store/ports/runs.ts'
 
 export interface SilenceOptions {
   readonly pastDurations: PastDurations
-  /** The minimum silence before a run is requested, in ms. It is long enough for a late webhook to arrive. */
+  /** The minimum silence before a run is fetched, in ms. It is long enough for a late webhook to arrive. */
   readonly silentAfter?: number | undefined
-  /** How long manual and scheduled pipelines may be silent, in ms. They are silent by nature. */
+  /** The maximum silence of manual and scheduled pipelines, in ms. Such pipelines are often silent for long. */
   readonly staleAfter: number
 }
 
 export interface Silence {
   /**
-   * Returns how much longer the run may be silent, in ms. At 0 or less, the run is requested. `at` is the current time on the clock of the run's
-   * timestamps.
+   * Returns how much longer the run may be silent, in ms. If the result is 0 or less, the run is due to be fetched. `at` is the current time on the
+   * clock of the run's timestamps.
    */
   left(known: StoredRun, at: Millis): Promise<number>
 }
@@ -26,7 +26,7 @@ const minute = 60_000
 /** The default for `silentAfter`, ms. */
 export const minSilence = 2 * minute
 /**
- * The maximum time in ms that a run may be silent, however long the project's pipelines take. If the report of a run's end was lost, the end is found
+ * The maximum silence of a run in ms, however long the project's pipelines take. If the webhook that reports a run's end is lost, the end is found
  * within this time.
  */
 const maxSilence = 6 * 60 * minute

@@ -41,7 +41,7 @@ export interface SnapshotterOptions {
   readonly onSnapshot: () => void
 }
 
-/** Counters of snapshots since start. */
+/** Counters of snapshots since the daemon started. */
 export interface SnapshotCounters {
   attempts: number
   supplements: number
@@ -83,7 +83,7 @@ export interface Snapshotter {
   decide(known: StoredRun, others: OtherRuns | undefined, now: Millis): Decision
   /**
    * Adds the run's snapshot to the work if the snapshot is due at once and all jobs are loaded. So with a settle delay of 0, one transaction is
-   * enough. Each time the returned work is run, it replaces the content of `did`.
+   * enough. Whenever the work runs, it replaces the content of `did` with the steps that it decided.
    */
   atOnce(work: RunWork, did: SnapshotStep[]): RunWork
   /** Called after the decision has been committed. Counts its steps. */

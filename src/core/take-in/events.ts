@@ -20,13 +20,13 @@ export interface EventRules {
 /** The maximum time in ms that an event waits for the span of its job. */
 const maxWait = 600_000
 
-/** Returns how long events wait for the span of their job, in ms. Late reports about the job arrive within that time. */
+/** Returns how long events wait for the span of their job, in ms. Within that time, late reports about the job arrive. */
 export function eventWait({ enrichDeadline }: { readonly enrichDeadline: number }): number {
   return Math.min(maxWait, enrichDeadline)
 }
 
 export interface EventReporting {
-  /** If undefined, no events are stored. */
+  /** The rules for storing events. If undefined, no events are stored. */
   readonly events?: EventRules | undefined
   readonly steps?: readonly LineStep[] | undefined
 }

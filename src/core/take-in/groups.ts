@@ -6,20 +6,20 @@
 // 4. Each item gets its own outcome. An item that waits for too long gets an error, but is still committed if its group is already being committed.
 //    Its sender then repeats the delivery, which is deduplicated by its key.
 //
-// One commit per delivery would halve the throughput, because each commit waits for the disk.
+// A separate commit for each delivery would halve the throughput, because each commit waits for the disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../../lib/fault.ts'
 import { after, type Timer } from '../../lib/timer.ts'
 
 export interface GroupOptions<Item, Outcome> {
   readonly maxItems: number
-  /** How many groups may be committed concurrently. */
+  /** The maximum number of groups that are committed concurrently. */
   readonly atOnce: number
   /** The maximum time in ms that an item waits for its outcome. */
   readonly timeout: number
   /**
-   * Commits a group. Returns one outcome per item, in the order of the items. If an outcome is an error, only its item has failed. If the promise
-   * rejects, all items have failed.
+   * Commits a group of items. Returns one outcome per item, in the order of the items. If an outcome is an error, only its item has failed. If the
+   * promise rejects, all items have failed.
    */
   readonly commit: (items: readonly Item[]) => Promise<readonly (Outcome | Error)[]>
 }
@@ -40,7 +40,7 @@ interface Waiting<Item, Outcome> {
 
 /** How many turns of the event loop must pass without a new item for a group to be complete. */
 const quietTurns = 3
-/** The maximum time in ms to gather a group. It is about as long as the group's commit takes. */
+/** The maximum time in ms spent gathering a group. It is about as long as the group's commit takes. */
 const maxGathering = 5
 
 export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>): Groups<Item, Outcome> {
@@ -63,8 +63,8 @@ export function createGroups<Item, Outcome>(options: GroupOptions<Item, Outcome>
   }
 
   /**
-   * Gathers a group over several turns. The event loop accepts one connection per turn, and senders open one connection per delivery. So each turn
-   * brings few items, even if hundreds are waiting.
+   * Gathers a group of items over several turns. The event loop accepts one connection per turn, and senders open one connection per delivery. So
+   * each turn brings few items, even if hundreds are waiting.
    */
   async function gather(): Promise<void> {
     const end = performance.now() + maxGathering

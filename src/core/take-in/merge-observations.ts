@@ -22,9 +22,9 @@ export interface MergeRules {
   readonly settle: number
   readonly blockedAfter: number
   readonly staleAfter: number
-  /** How long in ms an active run must go without an observation before it is looked up on the platform. The default is 2 minutes. */
+  /** The time in ms after which an active run without new observations is looked up on the platform. The default is 2 minutes. */
   readonly silentAfter?: number | undefined
-  /** How long enrichment may delay a finished run. If undefined, enrichment is off. */
+  /** The maximum time in ms for which enrichment may delay the export of a finished run. If undefined, enrichment is off. */
   readonly enrichDeadline?: number | undefined
   readonly steps?: readonly LineStep[] | undefined
 }
@@ -81,7 +81,7 @@ export function mergeIntoRun(
 
 /**
  * Computes when the run is due next. A run that has finished, or has changed after its last attempt, is due after the settle delay; `settle.ts` then
- * decides with all its jobs. An active run is due only if it has been silent for too long and the platform did not respond.
+ * decides with all its jobs. An active run is due only after it has been silent for too long and the platform did not respond.
  */
 function timingAfter(run: Run, before: RunTiming | undefined, now: Millis, rules: MergeRules): RunTiming {
   if (run.pipeline === undefined) return { changedAt: now }
@@ -121,8 +121,8 @@ function enrichmentAfter(
 }
 
 /**
- * Whether only a webhook reported a job, and did so after the snapshot of the job's attempt. The job's reports are then unknown, because webhooks do
- * not list reports.
+ * Whether only a webhook reported a job, after the snapshot of the job's attempt. The job's report artifacts are then unknown, because webhooks do
+ * not list them.
  */
 function leavesUnknown(run: Run, jobs: readonly Job[]): boolean {
   if (run.attempts.length === 0) return false

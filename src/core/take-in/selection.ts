@@ -1,4 +1,4 @@
-// Selects what to export, by the configured patterns for projects, refs and pipeline sources.
+// Selects what to export, by patterns for projects, refs and pipeline sources.
 import { chooser, projectChooser, type Choice, type ChooseProject, type PlatformOf } from '../../lib/chooser.ts'
 import type { PipelineFacts } from '../../model/observation.ts'
 

@@ -35,16 +35,16 @@ export interface Delivery {
 }
 
 /**
- * The outcome of a delivery. `accepted`: its changes are on disk, or, if it could not be decoded, its redacted body is. `duplicate`: a delivery with
- * the same key was accepted before. `full`: the store has reached its size limit. `no object`: the body is not a JSON object. `ignored`: deliveries
- * of this kind are not exported; the value is the kind of event.
+ * The outcome of a delivery. `accepted`: its changes are on disk; if it could not be decoded, its redacted body is. `duplicate`: a delivery with the
+ * same key was accepted before. `full`: the store has reached its size limit. `no object`: the body is not a JSON object. `ignored`: deliveries of
+ * this kind are not exported; the value is the kind of event.
  */
 export type TakenIn = 'accepted' | 'duplicate' | 'full' | 'no object' | { readonly ignored: string }
 
 export interface TakeInOptions extends EventReporting {
   readonly store: Pick<Store, 'runs' | 'runsPerTransaction' | 'groupsAtOnce' | 'isFull' | 'quarantine'>
   readonly selection: Selection
-  /** Never throws. */
+  /** Parses a delivery. Never throws. */
   readonly parse: (delivery: Delivery) => Parsed
   /** Removes secrets from a body that cannot be decoded. */
   readonly redact: (body: Uint8Array) => Uint8Array
@@ -86,14 +86,14 @@ export interface TakeIn {
   drain(): Promise<void>
 }
 
-/** The time in ms after which a sender gets a response in any case. Platforms time out after 10 s and disable failing hooks. */
+/** The time in ms after which a sender gets a response in any case. Platforms give up after 10 s, and disable webhooks that fail repeatedly. */
 const timeout = 5_000
 /**
  * The maximum number of deliveries in a group, as a multiple of the number of runs that a transaction may change. It is more than 1 because the
  * platform sends many small deliveries for each run.
  */
 const perRun = 2
-/** How many quarantined deliveries are decoded again at a time. The number is low because their bodies may be large. */
+/** The maximum number of quarantined deliveries that are decoded again at a time. The number is low because their bodies may be large. */
 const retriedAtOnce = 16
 
 /** A parsed delivery: an observation, an event, or a delivery that could not be decoded. */
@@ -103,7 +103,7 @@ interface Received {
   readonly observation?: Observation | undefined
   readonly event?: PlatformEvent | undefined
   readonly undecodable?: Undecodable | undefined
-  /** How many jobs of the delivery are dropped. */
+  /** The number of jobs of the delivery that are dropped. */
   readonly dropped: number
 }
 
@@ -183,7 +183,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Takes in all deliveries of a group in one transaction. `retried`: the ids of the quarantined deliveries that are decoded again. */
+  /** Takes in all deliveries of a group in one transaction. `retried`: the ids of the quarantined deliveries that it decodes again. */
   async function together(group: readonly Received[], retried: readonly number[] = []): Promise<TakenIn[]> {
     let did: SnapshotStep[][] = []
     const events = { taken: 0 }
@@ -203,7 +203,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
           fresh.flatMap(({ event, receivedAt }) => (event === undefined ? [] : [{ event, receivedAt }])),
           options,
         )
-        // Reports are counted like events, because they may cause notifications, which the exporter must send.
+        // Reports count as events here, because they may cause notifications, which the exporter must send.
         events.taken = beside.events.length + beside.reports.length
         return {
           work: work.map((one, at) => snapshotter.atOnce(one, did[at] ?? [])),
