@@ -123,7 +123,7 @@ const wrongShapes: readonly unknown[] = [
 
 const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
 
-it('reports a position and a remedy for a wrongly shaped value of any setting in a configuration that contains all other settings too', () => {
+it('reports a position and a remedy for a wrongly shaped value of any setting, even if all other settings are present too', () => {
   const wrong = fc.record({
     at: fc.constantFrom(...places),
     shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),

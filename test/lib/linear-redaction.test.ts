@@ -1,4 +1,4 @@
-// Tests that redaction takes linear time for any text. Each pattern is tested with texts that consist of prefixes of its own matches.
+// Tests that redaction takes linear time for any text. Each pattern is tested with strings that consist of prefixes of its own matches.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, LinearPattern } from '../../src/lib/text-redaction.ts'
@@ -21,8 +21,8 @@ function timeOf(work: () => void, tries = 5): number {
 }
 
 /**
- * Returns the texts whose redaction does not take linear time: a text four times as long takes more than nine times as long. The factor of four makes
- * the difference clear.
+ * Returns the strings whose redaction does not take linear time: a string four times as long takes more than nine times as long. The factor of four
+ * makes the difference clear.
  */
 function slowTexts(redact: (text: string) => unknown, families: readonly string[], size = length): string[] {
   return families.filter(family => {
@@ -34,9 +34,9 @@ function slowTexts(redact: (text: string) => unknown, families: readonly string[
   })
 }
 
-/** Returns prefixes of a matching text, alone and followed by a character that does not match. */
+/** Returns prefixes of a matching string, alone and followed by a character that does not match. */
 function beginningsOf(pattern: RegExp): string[] {
-  // Regular expression syntax that the text generator does not support is removed or replaced.
+  // Regular expression syntax that the string generator does not support is removed or replaced.
   const source = pattern.source
     .replace('[^]', '.')
     .replace(/\(\?<?[!=](?:[^()]|\\.)*\)|\\b|(?<!\[)\^|\|\$|\$(?=[)]|$)/g, '')
@@ -113,7 +113,7 @@ const after = [
 
 describe('the running time of redaction', () => {
   it.each(secretShapes.flatMap(({ pattern, within }) => [pattern, ...(within === undefined ? [] : [within])]))(
-    'redacts a text in linear time for the pattern %s',
+    'redacts text in linear time for the pattern %s',
     pattern => {
       expect(slowTexts(text => text.replace(pattern, ''), beginningsOf(pattern))).toEqual([])
     },
@@ -127,7 +127,7 @@ describe('the running time of redaction', () => {
     expect(slowTexts(redactText, begun)).toEqual([])
   })
 
-  it("redacts a text in linear time for the operator's own patterns", () => {
+  it("redacts text in linear time for the operator's own patterns", () => {
     const patterns = ['(a+)+$', '(?:a|aa)+b', 'x[^y]*z|x', '\\w+-\\w+-\\w+!', 'a[ab]{20}[cd]'].map(linearPattern)
     const families = ['a', 'x', 'ab', 'a-']
     const slow = patterns.filter(one => slowTexts(text => [...one.rangesIn(text)], families, 32 * 1024).length > 0)
@@ -136,7 +136,7 @@ describe('the running time of redaction', () => {
 })
 
 describe("an operator's redaction pattern", () => {
-  it('rejects a redaction pattern whose matching time could grow faster than linearly with the text', () => {
+  it('rejects a redaction pattern whose matching time could grow faster than linearly with the length of the text', () => {
     expect(LinearPattern.parse('(a)\\1')).toContain('has a backreference')
     expect(LinearPattern.parse('a(?=b)')).toContain('a look-around')
     expect(LinearPattern.parse('a{1001}')).toContain('a repetition above 1,000')
@@ -145,7 +145,7 @@ describe("an operator's redaction pattern", () => {
     expect(LinearPattern.parse('a(')).toBe('is not a valid regular expression')
   })
 
-  it('matches the same texts with a redaction pattern as JavaScript does', () => {
+  it('matches the same strings with a redaction pattern as JavaScript does', () => {
     for (const source of [
       'ACME-[0-9a-f]{4}',
       '\\bkey\\d+\\b',
@@ -161,7 +161,7 @@ describe("an operator's redaction pattern", () => {
     }
   })
 
-  it('removes the rest of a text after too many matches of a pattern', () => {
+  it('removes the rest of a string after too many matches of a pattern', () => {
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(29), '·')).toBe('·,'.repeat(29))
     expect(replacedBy(linearPattern('x'), 'x,'.repeat(200), '·')).toBe(`${'·,'.repeat(29)}·`)
   })

@@ -1,4 +1,4 @@
-// Tests the log when it cannot be written: on a full disk, or to a pipe that nobody reads.
+// Tests the log when nothing can be written to it: on a full disk, or to a pipe that nobody reads.
 import { spawnSync } from 'node:child_process'
 import { closeSync, existsSync, openSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// Tests to which network an address belongs for per-network limits.
+// Tests to which network an address belongs when limits apply to networks.
 import { expect, test } from 'vitest'
 import { networkOf } from '../../src/lib/network-of.ts'
 

@@ -1,11 +1,11 @@
-// Tests that secrets are redacted in texts from outside, in any encoding.
+// Tests that secrets are redacted in external text, in any encoding.
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { briefly } from '../../src/lib/text-redaction.ts'
 import { redact, Secret } from '../../src/lib/secret.ts'
 import { runs } from '../full.ts'
 
-/** The encodings that a backend, a proxy or a framework may apply to a text that it repeats. */
+/** The encodings that a backend, a proxy or a framework may apply to text that it repeats. */
 const encodings: Readonly<Record<string, (text: string) => string>> = {
   'as it is': text => text,
   'in capitals': text => text.toUpperCase(),
@@ -50,7 +50,7 @@ const secretText = fc
 let salt = 0
 afterEach(() => (salt += 1))
 
-describe('a message from outside', () => {
+describe('an external message', () => {
   it.each(Object.keys(encodings))('redacts a secret that a message contains %s', name => {
     const encode = encodings[name]!
     fc.assert(
@@ -74,7 +74,7 @@ describe('a message from outside', () => {
         fc.constantFrom(...Object.values(encodings)),
         fc.constantFrom(...Object.values(encodings)),
         (text, inner, outer) => {
-          // Base64 of an upper-cased text is skipped, because the secret cannot be recovered from it.
+          // Base64 that was upper-cased is skipped, because the secret cannot be recovered from it.
           fc.pre(!(outer === encodings['in capitals'] && inner !== outer && inner !== encodings['as it is']))
           new Secret(text)
           const words = redact(`before ${outer(inner(text))} behind`)
@@ -92,8 +92,8 @@ describe('a message from outside', () => {
   })
 })
 
-describe('a text that is truncated', () => {
-  it('shows no prefix of a secret where a text is truncated, in any encoding of the secret', () => {
+describe('a truncated message', () => {
+  it('shows no prefix of a secret where a message is truncated, in any encoding of the secret', () => {
     const token = `long-lived-${'0123456789abcdef'.repeat(200)}`
     new Secret(token)
     for (const [name, encode] of Object.entries(encodings)) {
@@ -105,7 +105,7 @@ describe('a text that is truncated', () => {
     }
   })
 
-  it('shortens any text to one line quickly', () => {
+  it('shortens any message to one line quickly', () => {
     expect(briefly('out of\r\n \u0000 order\n', 300)).toBe('out of order')
     expect(briefly('-'.repeat(1_000_000), 300)).toBe(`${'-'.repeat(300)}…`)
     expect(briefly(' \n ', 300)).toBeUndefined()
@@ -140,7 +140,7 @@ describe('a known secret', () => {
     expect(redact(words)).toBe(words)
   })
 
-  it('does not redact a five-character secret, because many words contain such a text', () => {
+  it('does not redact a five-character secret, because many words contain the same characters', () => {
     new Secret('state')
     expect(redact('in this state')).toBe('in this state')
   })

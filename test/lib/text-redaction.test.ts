@@ -1,4 +1,4 @@
-// Tests the redaction of texts from jobs: it removes secrets of all known forms, and leaves harmless texts unchanged.
+// Tests the redaction of text from jobs: it removes secrets of all known forms, and leaves harmless text unchanged.
 import { linearPattern } from '../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
 import { createTextRedaction, createKeyWatch } from '../../src/lib/text-redaction.ts'
@@ -88,10 +88,10 @@ const names: readonly (() => string)[] = [
   () => `v1.2.3-${some(8, digits)}+build.${some(12, '0123456789')}`,
 ]
 
-describe('the redaction of texts from jobs', () => {
+describe('the redaction of text from jobs', () => {
   const redactText = createTextRedaction([linearPattern('ACME-[0-9a-f]{32}')])
 
-  it(`lose all ${10 * secretForms.length} secrets of ${secretForms.length} forms`, () => {
+  it(`removes all ${10 * secretForms.length} secrets of ${secretForms.length} forms`, () => {
     const left = secretForms.flatMap(([name, make]) =>
       Array.from({ length: 10 }, make).flatMap(([line, secret]) => {
         const clean = redactText(line)
@@ -102,7 +102,7 @@ describe('the redaction of texts from jobs', () => {
     expect(left).toEqual([])
   })
 
-  it("redacts only secrets in a job's text, and leaves the rest unchanged", () => {
+  it('redacts only secrets in text from jobs, and leaves the rest unchanged', () => {
     expect(harmless.filter(line => redactText(line) !== line)).toEqual([])
   })
 

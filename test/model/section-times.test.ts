@@ -1,4 +1,4 @@
-// Tests which sections of a job count towards the figures over time.
+// Tests which sections of a job are recorded.
 import { describe, expect, it } from 'vitest'
 import { sectionTimes } from '../../src/model/section-times.ts'
 import type { Section } from '../../src/model/inside.ts'
@@ -9,7 +9,7 @@ const section = (ordinal: number, name: string, seconds: number, more: Partial<S
 })
 const job = (status: string) => ({ id: 1, kind: 'job' as const, name: 'unit', start: 1_000, end: 99_000, status })
 
-describe('the counted sections of a job', () => {
+describe('the recorded sections of a job', () => {
   it('records the longest sections of a successful job, and adds up the durations of sections with the same name', () => {
     const sections = [
       section(1, 'step_script', 60),
@@ -25,7 +25,7 @@ describe('the counted sections of a job', () => {
     expect(times.some(({ failed }) => failed)).toBe(false)
   })
 
-  it("counts the sections in which a job failed, except the runner's own, and no sections of a canceled job", () => {
+  it("records the sections in which a job failed, except the runner's own, and no sections of a canceled job", () => {
     const sections = [
       section(1, 'upload_artifacts', 9, { kind: 'runner', failed: true }),
       section(2, 'compile', 8),

@@ -1,4 +1,4 @@
-// Tests when a listed pipeline is exported although the platform does not return it.
+// Tests when a pipeline that the platform lists but does not return is exported.
 import { describe, expect, it } from 'vitest'
 import { applyFailure, type Unanswered } from '../../../src/core/complete/apply-answers.ts'
 import { discover } from '../../../src/core/find/discovered-run.ts'

@@ -127,7 +127,7 @@ describe('a run whose end no webhook reports', () => {
 })
 
 describe('a platform whose API is not configured', () => {
-  it('exports the pipelines of its webhooks without requests, and logs once which setting is missing', async () => {
+  it('exports a pipeline without API requests, and logs once which setting is missing', async () => {
     await using world = await openPolledWorld()
     const rules = { settle: 5 * second, blockedAfter: hour, staleAfter: hour, enrichDeadline: 2 * minute }
     const at = world.now()
@@ -145,7 +145,7 @@ describe('a platform whose API is not configured', () => {
 })
 
 describe('a pipeline known only from its jobs', () => {
-  it('completes a pipeline that is known only from its jobs via REST, and observes it until it ends', async () => {
+  it('fetches the missing data of a pipeline that is known only from its jobs, and follows it until it ends', async () => {
     await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
     const pipeline = begin(world, 'branch')
     await world.pass(hour)

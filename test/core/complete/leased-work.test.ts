@@ -8,8 +8,8 @@ import { silentLog } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 
 /**
- * Runs an item that is leased again while it is in progress, and another item that is leased after it. Returns the order of their turns. `isLeft`:
- * the first turn leaves its item in the queue.
+ * Leases an item again while it is in progress, and leases another item after it. Returns the order of their turns. `isLeft`: the first turn leaves
+ * its item in the queue.
  */
 async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   const due = ['first']
@@ -60,7 +60,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
   }
 }
 
-it('starts other items in place of slow ones, up to a limit', async () => {
+it('starts another item for each slow one, up to a limit', async () => {
   let now = 0
   const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
   const due = ['slow 1', 'slow 2', 'next 1', 'next 2', 'beyond']
@@ -106,7 +106,7 @@ describe("the tokens' work lanes", () => {
     territory: territoriesOf(instance, [[], ['team']])[index]!,
   }))
 
-  it("reserves places for the items of other tokens, and pauses each token's lane independently", async () => {
+  it("reserves slots for the items of other tokens, and pauses each token's lane independently", async () => {
     let now = 0
     const clock = { now: () => now, sleep: async (ms: number) => systemClock.sleep(ms) }
     const lanes = tokenLanes(tokens, (path: string) => ({ instance, path }), clock)

@@ -1,4 +1,4 @@
-// Tests a token that may read pipelines but not their jobs or bridges, and a platform that fails only for those.
+// Tests a token that may read pipelines but not their jobs or bridges, and a platform that fails only for requests about jobs and bridges.
 import { describe, expect, it } from 'vitest'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { restFaults, restJson } from '../../support/rest-faults.ts'
@@ -99,7 +99,7 @@ describe('a project whose details are refused', () => {
     expect(detailsIn(await world.sent())).toEqual([{ hasJobs: true, isMarked: true }])
   })
 
-  it('exports at once, marked as incomplete, the pipelines and jobs that webhooks reported', async () => {
+  it('immediately exports the pipelines and jobs that webhooks reported, marked as incomplete', async () => {
     await using world = await openPolledWorld({ hook: () => true })
     world.api.misbehave = ({ path }) => (/\/(jobs|bridges)$/.test(path) ? restFaults.missingRole() : undefined)
     const [pipeline] = begin(world)
@@ -182,7 +182,7 @@ describe.each(refusals)('a listed pipeline whose own endpoint responds with %s',
     world.api.misbehave = ({ path }) => (itself.test(path) ? refusal() : undefined)
     const [pipeline] = begin(world)
     while (pipeline?.finishedAt === undefined) await world.pass(5 * second)
-    // One poller round plus two minutes.
+    // Four minutes suffice for one poller round and the enrichment deadline of two minutes.
     await world.pass(4 * minute)
     const sent = await world.sent()
     const { status, ref, sha, createdAt } = pipeline

@@ -74,7 +74,7 @@ describe('one busy group among 499 quiet groups', () => {
     const projects = [...busy, ...quiet].map(one => ({ ...one, path: root + one.path }))
     await using world = await openPolledWorld({ projects, poll, enrich: false })
     for (const project of projects.slice(0, busy.length)) start(world, project, 36_000)
-    // In each round, the busy group alone needs four rounds' worth of requests.
+    // The busy group's projects alone need four times as many requests as a round may send.
     await world.pass(10 * minute, minute)
     const delays = await delaysOf(world, projects.slice(busy.length), 30)
     expect(Math.max(...delays.ended)).toBeLessThanOrEqual(1)

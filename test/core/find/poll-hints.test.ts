@@ -11,7 +11,7 @@ it('returns each hinted project once, at most twenty per round', () => {
   expect(hints.take()).toEqual([])
 })
 
-it('keeps at most a thousand hints, so that a flood of webhooks takes no memory', () => {
+it('keeps at most a thousand hints, so that a flood of webhooks does not fill the memory', () => {
   const hints = createPollHints()
   for (let id = 1; id <= 1_500; id += 1) hints.add(id)
   const taken: number[] = []

@@ -11,7 +11,7 @@ const plan = {
   jobs: [{ name: 'train', stage: 'test', seconds: [1_800, 1_800] as const, tags: ['linux'] }],
 }
 
-/** Reads the list once, as the poller does: in most rounds not the whole lookback. The lookback is ten minutes. */
+/** Reads the list once. Like most rounds of the poller, it does not read the whole lookback, unless `whole` is true. The lookback is ten minutes. */
 async function read(world: PolledWorld, whole = false): Promise<void> {
   const { store, api } = world
   await lookAtMine(pollContextOf(world), store.repositories.ownPipelines, {
@@ -39,7 +39,7 @@ it('still reads back to the oldest active pipeline after it has read the whole l
   const { id: pipelineId } = world.lifecycle.create(plan)
   await read(world)
   await world.pass(20 * minute, 20 * minute)
-  // Without a newer one, the next read would begin at this pipeline anyway.
+  // Without a newer pipeline, the next read would begin at this one anyway.
   world.lifecycle.create(plan)
   await read(world, true)
   await world.pass(20 * minute, 20 * minute)

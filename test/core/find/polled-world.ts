@@ -51,7 +51,7 @@ export interface WorldOptions {
   /** How far the platform's clock is ahead of the daemon's, ms. */
   readonly skew?: number
   readonly enrich?: boolean
-  /** The steps that read details of jobs. The default is none. */
+  /** The steps that read details of jobs. By default there are none. */
   readonly steps?: readonly LineStep[]
   readonly traceparent?: boolean
   /** The facts that attribute rules use. */

@@ -242,7 +242,7 @@ describe('the webhook secrets of several platforms', () => {
     ['by its token', withToken, own.instance],
     ['by its token, whatever its header prefix', { 'x-gitlab-token': 'theirs' }, other.instance],
     [
-      'by its token beside a signature that is nobody’s',
+      'by its token, although it also has a signature that matches no secret',
       { ...signed('{}'), 'x-service-token': 'theirs' },
       other.instance,
     ],

@@ -51,7 +51,7 @@ async function sent(): Promise<number[]> {
 }
 
 describe('a run that cannot be settled', () => {
-  it('is retried at growing intervals, does not delay other runs, and is exported once it can be settled', async () => {
+  it('retries a failing run at growing intervals without delaying other runs, and exports it once it can be settled', async () => {
     failure = ids => (ids.includes(2) ? badData : undefined)
     await finish([1, 2, 3])
     now += rules.settle
@@ -67,7 +67,7 @@ describe('a run that cannot be settled', () => {
     expect(await sent()).toEqual([2])
   })
 
-  it('is postponed even if no other run of its transaction can be settled either', async () => {
+  it('postpones a run that cannot be settled even if no other run of its transaction can be settled either', async () => {
     failure = () => badData
     await finish([1, 2])
     now += rules.settle
@@ -76,7 +76,7 @@ describe('a run that cannot be settled', () => {
     expect(loop.counters.postponed).toBe(2)
   })
 
-  it('is not postponed if the store cannot write, and is settled when its lease has ended', async () => {
+  it('does not postpone a run if the store cannot write, and settles it when its lease has ended', async () => {
     failure = () => outage
     await finish([1, 2])
     now += rules.settle
@@ -90,7 +90,7 @@ describe('a run that cannot be settled', () => {
   })
 })
 
-it('pauses until the next run is due, but never longer than a second', async () => {
+it('pauses the settle loop until the next run is due, but never longer than a second', async () => {
   const pauses: number[] = []
   const { promise: isOver, resolve } = Promise.withResolvers<undefined>()
   const settle = 1_600

@@ -1,4 +1,4 @@
-// Tests the effects of taking a snapshot that is not exported: its step is counted, and the run is marked as not exported.
+// Tests snapshots that are not exported: they are counted, and the run is marked as not exported.
 import { expect, it } from 'vitest'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
 import { mergeRun, observedRun } from '../../../src/model/run.ts'

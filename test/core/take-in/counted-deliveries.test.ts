@@ -1,4 +1,4 @@
-// Tests the counters of the intake for deliveries of which all or a part is left out.
+// Tests the counters of the intake for deliveries that are dropped, in whole or in part.
 import { beforeEach, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { createSelection } from '../../../src/core/take-in/selection.ts'

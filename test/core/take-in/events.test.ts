@@ -10,7 +10,7 @@ const rules = {
   ...{ to: [{ destination: 'default', signal: 'logs' }] as const, profile: 'generic', wait: 60_000 },
   onTaken: () => undefined,
 }
-// The event is not stored, so nothing is read.
+// The event is not stored, so the span is never read.
 const wait: JobWait = {
   jobId: 70,
   spanOf: function* () {
@@ -24,7 +24,7 @@ const steps: readonly LineStep[] = [
   { jobOf: ({ kind }) => (kind === 'deployment' ? wait : undefined) },
 ]
 
-it('lets an event wait for the span of its job if any feature knows the job, and no other event', () => {
+it("delays an event until its job's span is known only if some feature knows the job", () => {
   const received = [event('on', { kind: 'deployment' }), event('off')].map(one => ({ event: one, receivedAt: t0 }))
   const { events } = reportsOf(received, { events: rules, steps })
   expect(events.map(({ waits }) => waits)).toEqual([{ ...wait, ms: 60_000 }, undefined])

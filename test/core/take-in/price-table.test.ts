@@ -42,7 +42,7 @@ describe('the first matching rule', () => {
 describe('a cost', () => {
   it('computes a cost as minutes × price × factor, and never rounds it', () => {
     const gpu = { runner: runner('instance_type', ['linux', 'gpu']) }
-    // In the first example, the cost is 1.5 min × 0.25 × 2. In the second one, the job took 100.01 s, which are 1.666833… min.
+    // In the first example, the cost is 1.5 min × 0.25 × 2. In the second one, the job took 100.01 s, which is 1.666833… min.
     expect(priceOf(job(gpu), { id: 1 }, rateOf)).toEqual({ rate: 'gpu', cost: 0.75 })
     expect(priceOf(job({ ...gpu, duration: 100.01 }), { id: 1 }, rateOf)?.cost).toBeCloseTo(0.833416666, 8)
   })
