@@ -143,7 +143,7 @@ describe('a hidden project', () => {
 
   it('leaves texts by people in other projects unchanged, and hides texts that belong to no project', async () => {
     expect(await read('/pipelines/3/5001')).toContain(`See ${written}!3.`)
-    expect(await read('/exports')).toContain('Not shown, because the text may name projects')
+    expect(await read('/exports')).toContain('Not shown, because the message may name projects')
     expect(await read('/')).toContain('#20 of project 3')
     expect(await read('/')).not.toMatch(/#1[789] of/)
     expect(await read('/metrics')).toContain('project_path="acme/shop"')

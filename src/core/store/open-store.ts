@@ -1,13 +1,13 @@
-// Opens the store, and selects the database by the store's location.
+// Opens the store: an SQLite file or a PostgreSQL database, depending on its location.
 import { openSqlite, openSqliteShared } from './sqlite/open-sqlite.ts'
 import type { Secret } from '../../lib/secret.ts'
 import type { StorePart } from './ports/store-part.ts'
 import type { SharedStore, Store, StoreOptions } from './ports/store.ts'
 import type { DatabaseOptions } from './postgres/database.ts'
 
-// The location of a store and the options for opening it. A thread needs only this module before it loads the database driver.
+// The location of a store and the options for opening it.
 
-/** The path of a SQLite file, or a PostgreSQL connection URI with its password. */
+/** The path of an SQLite file, or a PostgreSQL connection URI with its password. */
 export type StoreLocation =
   { readonly engine: 'sqlite'; readonly path: string } | { readonly engine: 'postgres'; readonly url: Secret }
 
@@ -21,8 +21,8 @@ const hostClocks = { now: () => Date.now(), elapsed: () => Math.floor(performanc
 export const statementTimeout = 15_000
 
 /**
- * Opens the store for a daemon, and creates or migrates the schema. A SQLite file then belongs to this process until it is closed; if it already
- * belongs to another process, nothing is changed. Throws StoreError with a remedy.
+ * Opens the store for a daemon, and creates or migrates the schema. An SQLite file then belongs to this process until the store is closed; if it
+ * already belongs to another process, nothing is changed. Throws a StoreError that says how to fix the problem.
  */
 export async function openOwnStore(location: StoreLocation, options: OpenOptions): Promise<Store> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)
@@ -30,8 +30,8 @@ export async function openOwnStore(location: StoreLocation, options: OpenOptions
 }
 
 /**
- * Opens the store for a command, while a daemon may be using it. Creates or migrates the schema only if no daemon is using the store. Throws
- * StoreError with a remedy.
+ * Opens the store for a command, while a daemon may be using it. Creates or migrates the schema only if no daemon is using the store. Throws a
+ * StoreError that says how to fix the problem.
  */
 export async function openStore(location: StoreLocation, options: OpenOptions): Promise<SharedStore> {
   if (location.engine === 'postgres') return openPostgres(location.url, options)

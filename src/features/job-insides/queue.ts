@@ -5,7 +5,7 @@ import { chunksOf } from '../../model/run-chunks.ts'
 import { each, forRows, type StepOf } from '../../core/store/sql/steps.ts'
 import { leasedQueue } from '../../core/store/sql/leased-queue.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
-import { number, optional, record, word, type Row } from '../../core/store/sql/columns.ts'
+import { number, optional, record, oneOf, type Row } from '../../core/store/sql/columns.ts'
 import { thoseIn, type Which } from '../../core/store/ports/enrichment-queue.ts'
 import type { Chunk } from '../../model/chunk.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -127,7 +127,7 @@ const readOf: (row: Row) => Omit<JobRead, 'takenAt' | 'chunk'> = record({
   attempt: number('attempt'),
   number: number('number'),
   jobId: number('job_id'),
-  what: word('what', jobReadables),
+  what: oneOf('what', jobReadables),
   tries: number('tries'),
   pendingSince: number('pending_since'),
 })

@@ -1,5 +1,5 @@
 // Stores test reports, and finds flaky tests: tests that both failed and passed on the same revision.
-import { bytes, number, record, text, word } from '../../core/store/sql/columns.ts'
+import { bytes, number, record, text, oneOf } from '../../core/store/sql/columns.ts'
 import { each, forRows, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { places, type Statements } from '../../core/store/sql/statements.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
@@ -262,7 +262,7 @@ const failureRow = record({
 const flakyRow = record({
   suite: text('suite'),
   name: text('name'),
-  within: word('within_what', ['report', 'revision']),
+  within: oneOf('within_what', ['report', 'revision']),
 })
 
 /** `maxBytes` is the maximum number of bytes per project. */

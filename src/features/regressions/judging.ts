@@ -2,7 +2,7 @@
 import { branchClasses, type BranchClass } from '../../model/pipeline.ts'
 import { chunksOf } from '../../model/run-chunks.ts'
 import { day } from './series.ts'
-import { json, number, record, text, word, type Row } from '../../core/store/sql/columns.ts'
+import { json, number, record, text, oneOf, type Row } from '../../core/store/sql/columns.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
 import { places } from '../../core/store/sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -141,7 +141,7 @@ const listed = record({
 })
 const figures = {
   job: jobOf,
-  branch: word('branch', branchClasses),
+  branch: oneOf('branch', branchClasses),
   bucket: number('bucket'),
   runs: number('runs'),
   failed: number('failed'),

@@ -1,4 +1,4 @@
-// Lists all exercises, which are the tests that every store must pass.
+// Lists all exercises, that is, the tests that every store must pass.
 import { exercise } from './exercise.ts'
 import { pruningExercise } from './pruning-exercise.ts'
 import { eventsExercise } from './events-exercise.ts'

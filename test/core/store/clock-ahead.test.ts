@@ -161,7 +161,7 @@ for (const [name, bench] of bothDatabases())
   })
 
 interface Maintained {
-  /** Resolves after this many more checks of the clock. */
+  /** Resolves after the clock has been checked this many more times. */
   checks(count: number): Promise<void>
   stop(): Promise<void>
 }
@@ -268,7 +268,7 @@ describe('repairing stored times on PostgreSQL', () => {
     expect(await repaired).toBe(2)
   })
 
-  it('completes, in the next repair of stored times, a repair during which the clock was set back', async () => {
+  it('completes a repair of stored times in the next repair if the clock was set back in the meantime', async () => {
     await observe()
     await repairPast('outbox', async () => {
       now -= day

@@ -101,7 +101,7 @@ describe('the command `pipespan store backup`', () => {
     await store.close()
   })
 
-  it('never overwrites a file, and reports if there is nothing to back up', async () => {
+  it('never overwrites a file, and reports an error if there is nothing to back up', async () => {
     const target = path.join(folder, 'mine.txt')
     writeFileSync(target, 'mine')
     expect((await pipespan('store', 'backup', target)).err).toMatch(/There is no store at /)

@@ -17,7 +17,7 @@ async function otherDaemon(name: string, database: string): Promise<pg.Client> {
 }
 
 describe('a daemon on a PostgreSQL server with 50 connections', () => {
-  it('starts alongside five other daemons, but not alongside six, and names a remedy', async () => {
+  it('starts if five other daemons run, but not if six do, and then says how to fix this', async () => {
     const database = await server.newDatabase()
     const options = { maxSize: 2 ** 30, daemon: true } as const
     const opened: Store[] = [await openPostgres(database, options)]

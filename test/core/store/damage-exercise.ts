@@ -134,9 +134,9 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
     })
 
     it.each([
-      ['another form', documentBytes({ bounds: [], projects: [] })],
+      ['an unexpected format', documentBytes({ bounds: [], projects: [] })],
       ['an increment without an amount', documentBytes([{ ...ownerOfTotals, increments: [{ metric: 'm' }] }])],
-      ['no document', Buffer.from('half')],
+      ['not a document', Buffer.from('half')],
     ])(
       'counts a damaged row of pending increments (%s), and adds the rows after it to the totals',
       async (_what, content) => {
@@ -152,7 +152,7 @@ export function damageExercise(name: string, bench: () => Promise<BareBench>): v
 
     it.each([
       ['totals', `UPDATE totals_projects SET facts = ${half} WHERE project_id = 3`, { projects: 0, active: 1 }],
-      ['runs under way', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
+      ['active runs', `UPDATE runs SET project = ${half} WHERE pipeline_id = 9`, { projects: 1, active: 0 }],
       ['attributes', `UPDATE totals SET attributes = ${half}`, { projects: 1, active: 1 }],
     ])("continues reading totals if a row of a project's %s is damaged", async (_what, sql, expected) => {
       await observe([1])

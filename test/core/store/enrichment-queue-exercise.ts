@@ -76,7 +76,7 @@ export function enrichmentQueueExercise(name: string, bench: () => Promise<Bench
       expect(await store.enrichment.count('fresh')).toEqual({ due: 1, later: 0 })
     })
 
-    it('keeps a finished entry in the enrichment queue if it asks for another detail level at a later time', async () => {
+    it('keeps a finished entry in the enrichment queue if it requests another detail level at a later time', async () => {
       await store.runs.transact([queued(1, ask())])
       await lease()
       await store.runs.transact([queued(1, { asked: true, again: { detail: 'family', at: here.now() + 10 } })])

@@ -1,4 +1,4 @@
-// Takes a run through the states of its life in a store, for tests of its later states.
+// Takes a run through its states in a store, for tests of its later states.
 import { at, day, event, instance, job, minute, rules } from '../../flow/world.ts'
 import { countedIn } from '../../support/counted-figures.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'

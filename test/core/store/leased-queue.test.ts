@@ -36,7 +36,7 @@ describe('an item of the enrichment queue', () => {
     expect(await isLeased()).toBe(true)
   })
 
-  it('is due at once if its lease is given back', async () => {
+  it('is due at once if its lease is released', async () => {
     await store.enrichment.extend([key], 0)
     expect(await isLeased()).toBe(true)
   })

@@ -1,4 +1,4 @@
-// A store from before the first release is rejected with an error that names a remedy, and is not modified.
+// A store from before the first release is rejected with an error that says how to fix the problem, and is not modified.
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -66,9 +66,9 @@ it.each(['pipespan_schema', 'pipespan_version'])(
 // Two kinds of stores that versions between two releases wrote: in one, the next migration step has already been applied; in the other, a statement
 // needs a column that no migration creates anymore.
 describe.each([
-  ['whose next step is done already', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
+  ['in which the next step has already run', 'PRAGMA user_version = 0', 'DELETE FROM pipespan_store'],
   [
-    'with another column',
+    'with a different column',
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
     'ALTER TABLE outbox RENAME COLUMN tries TO tried',
   ],
@@ -83,7 +83,7 @@ describe.each([
     }
   }
 
-  it('rejects an SQLite store from a version between two releases with a remedy', async () => {
+  it('rejects an SQLite store that an unreleased version wrote, and says what to do', async () => {
     const file = path.join(temporaryFolder(), 'pipespan.db')
     await openSqlite(file, options).close()
     const raw = new DatabaseSync(file)
@@ -100,7 +100,7 @@ describe.each([
   })
 })
 
-it('rejects a file that another process has locked, with a fitting remedy', () => {
+it('rejects a file that another process has locked, and says how to fix this', () => {
   const file = path.join(temporaryFolder(), 'pipespan.db')
   const [other, own] = [new DatabaseSync(file), new DatabaseSync(file)]
   other.exec('CREATE TABLE a (b); BEGIN EXCLUSIVE')

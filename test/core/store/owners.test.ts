@@ -36,14 +36,14 @@ describe('a scope', () => {
     expect([await seenIn('old'), await seenIn('new')]).toEqual([[], [1, 2]])
   })
 
-  it('does not return to an earlier path if an old pipeline is reported late, or one without a path', async () => {
+  it('keeps the latest path of a project if an older pipeline, or a pipeline without a path, is reported later', async () => {
     await take(observed(2, 2, 'new/shop'))
     await take(observed(1, 1, 'old/shop'))
     await take(observed(3, 3))
     expect([await seenIn('old'), await seenIn('new')]).toEqual([[], [1, 2, 3]])
   })
 
-  it('applies to the latest known path of those that are reported together, in whichever order', async () => {
+  it('applies to the latest known path if several pipelines are reported together, in any order', async () => {
     const together = [observed(1, 1, 'old/shop'), observed(2, 2, 'new/shop'), observed(3, 3)]
     await take(...together.toReversed())
     expect([await seenIn('old'), await seenIn('new')]).toEqual([[], [1, 2, 3]])

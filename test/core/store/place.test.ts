@@ -1,5 +1,5 @@
-// Tests paths at which no store can be created. The daemon, the commands and `doctor` report this in the same sentence, which ends with a remedy, and
-// change nothing.
+// Tests paths at which no store can be created. The daemon, the commands and `doctor` all report this in the same sentence, which says how to fix the
+// problem, and change nothing.
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -54,13 +54,13 @@ const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder'
 /** `make` creates a file or folder before the test. It returns false if the current user may not create it. */
 it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folder: string) => unknown]>([
   [
-    'a file in the place of a folder',
+    'a file where a folder is needed',
     ['file/p.db', 'file/a/b/p.db'],
     RegExp(`/file is not a folder. ${elsewhere}`),
     folder => writeFileSync(path.join(folder, 'file'), ''),
   ],
   [
-    'symbolic links in a circle',
+    'a loop of symbolic links',
     ['one/p.db', 'one'],
     RegExp(`loop of symbolic links. ${elsewhere}`),
     folder => {
@@ -68,7 +68,7 @@ it.each<[what: string, names: readonly string[], expected: RegExp, make?: (folde
       symlinkSync('one', path.join(folder, 'two'))
     },
   ],
-  // In the second-to-last path, the name of the store's file has a permitted length, but the names of the files next to it are too long.
+  // In the second-to-last path, the length of the store's file name is allowed, but the names of the files next to it are too long.
   ['names that are too long', [long, `${long}/p.db`, 'n'.repeat(250), `${'folder/'.repeat(700)}p.db`], tooLong],
   [
     'a folder, or a link to one',

@@ -39,7 +39,7 @@ it('reports a PostgreSQL store size that includes all tables', async () => {
 })
 
 describe('a PostgreSQL database', () => {
-  it('accepts arbitrary JSON texts as one parameter, and returns them unchanged', async () => {
+  it('accepts arbitrary JSON strings as one parameter, and returns them unchanged', async () => {
     const client = new pg.Client(await server.newDatabase())
     await client.connect()
     const text = fc.oneof(
@@ -69,7 +69,7 @@ describe('a PostgreSQL database', () => {
     await Promise.all(stores.map(async store => store.close()))
   })
 
-  it('reports an unreachable PostgreSQL database with a remedy but without its password', async () => {
+  it('reports an unreachable PostgreSQL database without its password, and says how to fix the problem', async () => {
     const url = (await server.newDatabase()).replace(/pipespan_\d+$/, 'no_such_database')
     const observed = await openPostgres(url, { maxSize: 1 }).catch((error: unknown) => String(error))
     expect(observed).toMatch(/PostgreSQL store cannot be opened: .*no_such_database.*PIPESPAN_STORE_URL/)

@@ -28,7 +28,7 @@ async function work(store: Store, round: number): Promise<void> {
 }
 
 describe('a statement on SQLite', () => {
-  it('prepares a statement only once, even if it runs again with different values or limits', async () => {
+  it('is prepared only once, even if it runs again with different values or limits', async () => {
     const bench = closeAfterTest(await sqliteBench())
     let connection: DatabaseSync | undefined
     // eslint-disable-next-line @typescript-eslint/unbound-method -- it is called with the connection

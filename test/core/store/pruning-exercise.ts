@@ -185,7 +185,7 @@ export function pruningExercise(name: string, bench: () => Promise<Bench>): void
     })
 
     it.each([
-      ['after the retention', week + minute, 2 ** 40],
+      ['after the retention period', week + minute, 2 ** 40],
       ['at once when the store is nearly full', 11 * minute, 1],
     ])(
       'drops exports that are pending for a removed destination %s, but not held exports',

@@ -18,8 +18,8 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const minute = 60_000
 /**
- * The settle delay is so short that the settle loop takes every snapshot immediately, but long enough that no snapshot is taken in a delivery's own
- * transaction.
+ * The settle delay is so short that the settle loop takes every snapshot immediately, but long enough that no snapshot is taken in the transaction of
+ * a delivery.
  */
 const rules = { settle: 1, deadline: 0, blockedAfter: minute, staleAfter: minute, chunkSize: 500 }
 const settings = telemetrySettings({ profiles })
@@ -161,7 +161,7 @@ async function take({ takeIn }: Replica, all: readonly number[], hook = 'project
 
 const ids = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1)
 
-/** Returns how often each pipeline's own span has arrived. */
+/** Returns how many times the span of each pipeline has arrived. */
 function arrivals(): Map<number, number> {
   const found = new Map<number, number>()
   for (const { attributes } of receiver.spans) {
@@ -189,10 +189,10 @@ describe('replicas on one PostgreSQL database', () => {
   })
 
   it.each([
-    ['holding runs that are due', 'after runs.takeDue'],
-    ['holding exports it has not sent', 'after exports.lease'],
+    ['after leasing due runs', 'after runs.takeDue'],
+    ['after leasing exports', 'after exports.lease'],
   ])(
-    'continues while one replica is suspended in %s, and that replica settles nothing once it resumes',
+    'continues while one replica is suspended %s, and that replica settles nothing once it resumes',
     async (_, step) => {
       const [a, b, c] = [await replica(), await replica(), await replica()]
       const all = ids(60)

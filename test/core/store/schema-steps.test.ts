@@ -60,7 +60,7 @@ describe.each(engines)('a store on $name', ({ make }) => {
     await again.close()
   })
 
-  it('rejects a store with a remedy if its schema is two versions newer', async () => {
+  it('rejects a store whose schema is two versions newer, and says what to do', async () => {
     const { open, upgrade } = await make()
     await (await open()).close()
     await upgrade([next, 'ALTER TABLE counters ADD COLUMN other text'])

@@ -64,7 +64,7 @@ describe('a store that is served', () => {
     expect(allFiles()).toEqual(before)
   })
 
-  it.each(['a link to the file', 'a link to its folder', 'a link to what is still to be made'])(
+  it.each(['a link to the file', 'a link to its folder', 'a link to a file that does not exist yet'])(
     'detects that a daemon already serves the store, whichever path refers to it: %s',
     async kind => {
       const real = path.join(folder, 'real')

@@ -25,11 +25,14 @@ beforeEach(async () => {
   store = closeAfterTest(await openPostgres(proxy.through(url), { maxSize: 2 ** 30, timeoutMs }))
   db = closeAfterTest(await openDatabase(proxy.through(url), {}))
 })
-const directions: readonly Direction[][] = [['to the server', 'to the client'], ['to the client']]
+const directions: readonly (readonly [name: string, directions: readonly Direction[]])[] = [
+  ['in both directions', ['to the server', 'to the client']],
+  ['to the client', ['to the client']],
+]
 
-describe.each(directions)('a network that drops everything %s (and %s)', (...silent) => {
+describe.each(directions)('a network that drops everything %s', (_, silent) => {
   it.each([true, false])(
-    'fails the statements sent during the silence, and runs later ones (connections forgotten: %s)',
+    'fails the statements sent during the silence, and runs later ones (old connections dropped: %s)',
     async forgetting => {
       // The parallel queries open several connections.
       await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
@@ -85,7 +88,7 @@ describe('deliveries that are taken in while a transaction hangs', () => {
   })
 
   it.each([1, 4])(
-    'answers all deliveries in time if a transaction never ends, including queued ones (%i at once)',
+    'answers all deliveries in time if a transaction never ends, even the deliveries that are queued (%i at once)',
     async atOnce => {
       let commits = 0
       const groups = createGroups<string, boolean>({

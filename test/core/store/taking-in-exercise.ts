@@ -29,12 +29,12 @@ export async function keep(store: Store, ...kept: Undecodable[]): Promise<void> 
 }
 
 export function takingInExercise(name: string, bench: () => Promise<Bench>): void {
-  describe(`taking in on ${name}`, () => {
+  describe(`taking in deliveries on ${name}`, () => {
     let here: Bench
     let store: Store
     beforeEach(async () => ({ here, store } = await opened(bench)))
 
-    it('accepts a delivery key once, even if a group repeats it or the store was reopened, and accepts it again after a week', async () => {
+    it('accepts a delivery key once, even if a group of deliveries repeats it or the store was reopened, and accepts it again after a week', async () => {
       expect(await takeKeys(store, 'a', undefined, 'a', undefined, 'b')).toEqual([true, true, false, true, true])
       await store.close()
       store = await here.open()

@@ -72,7 +72,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       ])
     })
 
-    it("merges a project's pending increments into one per series, but leaves those with a placeholder ref separate to count them", async () => {
+    it("merges a project's pending increments into one per series, but keeps increments with a placeholder ref separate, so that they can be counted", async () => {
       const folded = { ...runs(1, 'other'), folded: true as const }
       const elsewhere = { key: { instance, projectId: 4 }, project: { id: 4 } }
       await move(increments([runs(1), folded]), increments([runs(8)], elsewhere), increments([runs(2), folded]))
@@ -137,7 +137,7 @@ export function totalsExercise(name: string, bench: () => Promise<Bench>): void 
       expect(both[0]).toEqual(all)
     })
 
-    it('keeps the latest value by its own time, adds up histograms, and restarts a histogram if its bounds change', async () => {
+    it('keeps the gauge value with the latest time, adds up histograms, and restarts a histogram if its bounds change', async () => {
       const value = (number: number, seconds: number): Increment => ({
         metric: 'latest',
         attributes: '{}',

@@ -16,7 +16,7 @@ export interface Copyable {
 export interface CopyOptions {
   readonly from: Copyable
   readonly to: Copyable
-  /** A text without secrets that identifies the source. An interrupted copy is resumed only from the same source. */
+  /** A string that identifies the source and contains no secrets. An interrupted copy is resumed only from the same source. */
   readonly source: string
   /** Called after each table has been copied. */
   readonly onTable?: ((name: string, rows: number) => void) | undefined
@@ -87,7 +87,7 @@ async function reserve(leases: Leases, holder: string): Promise<void> {
   )
 }
 
-/** Marks both stores, so that an interrupted copy can be resumed, but only if no daemon has used them in the meantime. */
+/** Marks both stores, so that an interrupted copy can be resumed, but only if no daemon has used either store in the meantime. */
 async function begin(from: Copyable, to: Copyable, tables: readonly Table[], holder: string): Promise<void> {
   const isBegun = !(await to.leases.take(copyLease, 'nobody', 0))
   if (isBegun) {
@@ -111,7 +111,7 @@ async function begin(from: Copyable, to: Copyable, tables: readonly Table[], hol
   await to.leases.take(copyLease, holder, forGood)
 }
 
-/** Returns the tables of the source. The target must have all of them too. */
+/** Returns the tables of the source. Throws StoreError unless the target has the same tables. */
 async function paired(from: Tables, to: Tables): Promise<readonly Table[]> {
   const targets = new Map((await to.list()).map(table => [table.name, table]))
   const tables = await from.list()

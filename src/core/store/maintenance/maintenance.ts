@@ -151,7 +151,10 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       if (rows > 0) log.warn({ rows }, 'a clock was ahead: work scheduled too far in the future is due now')
     } catch (error) {
       // Old rows must be deleted even if the repair of stored timestamps has failed.
-      log.error({ reason: reasonOf(error) }, 'times in the future could not be repaired; the next try is in a minute')
+      log.error(
+        { reason: reasonOf(error) },
+        'stored times in the future could not be repaired; the next attempt is in a minute',
+      )
     }
   }
 

@@ -18,7 +18,7 @@ export const polledProject = z.object({
 })
 export type PolledProject = z.infer<typeof polledProject>
 
-/** The polling state of the pipelines that the token's own user started. */
+/** The polling state of the pipelines that the user of the token started. */
 export const ownPipelines = z.object({
   instance: z.string(),
   /** When the newest pipeline of the token's user was created. */
@@ -80,13 +80,16 @@ export const apiBudget = z.object({
 })
 export type ApiBudget = z.infer<typeof apiBudget>
 
-// Requests that the platform rejected because it lacks the feature or the token lacks the permission. They concern jobs, bridges, job internals (such
-// as logs), or audit events. They are stored for a day, so that they are not repeated in vain, and a page shows them.
+// Requests that the platform rejected because it lacks the feature, or because the token lacks the permission. They concern jobs, bridges, job
+// internals (such as logs), or audit events. They are stored for a day, so that they are not repeated in vain, and are shown on a page.
 
 /** A rejected request. Its times are on the store's clock. */
 export const refusedEndpoint = z.object({
   instance: z.string(),
-  /** The kind of data that was denied: `jobs` or `bridges` of pipelines, a `JobReadable`, `commits`, or `auditEvents` followed by their source. */
+  /**
+   * The kind of data that was denied: `jobs` or `bridges` of pipelines, `commits`, a part of a job such as `log` or `tests`, or `audit events of` a
+   * source.
+   */
   what: z.string(),
   /** The id of the project; 0 means all projects. */
   project: z.number(),

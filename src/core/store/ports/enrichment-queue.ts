@@ -10,9 +10,9 @@ import { keyPlaces, keyValues, type Statements } from '../sql/statements.ts'
 import type { Job } from '../../../model/job.ts'
 
 /**
- * The priority class of a run. `fresh`: runs that webhooks reported, that are active or have just ended. `silent`: active runs without new
- * observations. `backfill`: runs that ended long before a backfill or the poller found them. No class waits for another, but each yields the API
- * budget to the classes before it.
+ * The priority class of a run. `fresh`: runs that webhooks reported, and polled runs that are active or have just ended. `silent`: active runs
+ * without new observations. `backfill`: runs that had ended long before a backfill or the poller found them. No class waits for another, but each
+ * yields the API budget to the classes before it.
  */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 
@@ -53,7 +53,7 @@ export interface Trigger {
   readonly jobId: number
 }
 
-/** Selects which items of a queue may be leased, by the territories of their runs. */
+/** Selects which items of a queue may be leased: only those whose runs are in certain token territories, or all except those. */
 export type Which = { readonly only: readonly Territory[] } | { readonly except: readonly Territory[] }
 
 export interface CandidateRun {
@@ -66,7 +66,7 @@ export type EnrichmentQueue = ReturnType<typeof enrichmentQueue>
 export function enrichmentQueue(sql: Statements) {
   const queue = leasedQueue(sql, 'enrichment_queue', returning(sql), 'run_id')
   return {
-    /** Leases the items that have been due the longest. They are returned in any order. */
+    /** Leases the items that have been due the longest. Their order in the result is arbitrary. */
     take: async (
       priority: EnrichmentPriority,
       limit: number,

@@ -65,8 +65,8 @@ export function isGood({ at, goodFor }: Pick<GaugeReading, 'at' | 'goodFor'>, no
   return now - at <= goodFor
 }
 
-// The state of one inventory item: when it is due next, why requests for it were rejected, and the state that one round passes to the next. A page
-// shows it.
+// The state of one inventory item: when it is due next, why requests for it were rejected, and the state that one round passes to the next. It is
+// shown on a page.
 
 /** The state of an inventory item. Its times are on the store's clock. */
 export const inventoryState = z.object({

@@ -37,7 +37,7 @@ export const sendsNothing: EncodeMessages = (_, to) => {
 
 export interface OutboxEntry {
   readonly id: number
-  /** How many attempts to send the entry have failed for a reason that may lie in the entry itself. */
+  /** The number of failed attempts to send the entry that the entry itself may have caused. */
   readonly tries: number
   readonly pendingSince: Millis
   readonly body: Uint8Array
@@ -130,9 +130,9 @@ export interface DeadLetters {
   deadLetters(limit: number): Promise<readonly DeadLetter[]>
   /** Returns one dead letter. `body` is returned as stored. */
   deadLetter(id: number): Promise<{ letter: DeadLetter; body: Uint8Array } | undefined>
-  /** Makes dead letters pending again. Returns the number of these dead letters. */
+  /** Makes dead letters pending again. Returns how many. */
   retryDead(ids: readonly number[] | 'all'): Promise<number>
-  /** Deletes dead letters permanently. Returns the number of these dead letters. */
+  /** Deletes dead letters permanently. Returns how many. */
   dropDead(ids: readonly number[] | 'all'): Promise<number>
 }
 

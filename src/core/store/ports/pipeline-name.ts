@@ -1,4 +1,4 @@
-// The name under which trends count a pipeline. The parts that change from run to run become `*`: `Deploy feature/login #1234` on branch
+// The name under which trends count a pipeline. In it, `*` replaces the parts that change from run to run: `Deploy feature/login #1234` on branch
 // `feature/login` becomes `Deploy * #*`. Pure.
 import { plainText } from '../sql/columns.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
@@ -16,7 +16,7 @@ export function foldedName({
   const title = commit?.message?.split('\n', 1)[0]
   const changing = [title, mergeRequest?.title, mergeRequest?.sourceBranch, ref].filter(one => one !== undefined)
   const folded = changing
-    // Short texts are not replaced: a branch named `a` would match in most names.
+    // Short values are not replaced, because a branch named `a` would match in most names.
     .filter(one => one.length > 2)
     .reduce((text, one) => text.replaceAll(one, '*'), name)
     .replace(/\b(?=[0-9a-f]*\d)[0-9a-f]{7,40}\b|\d+/gi, '*')

@@ -1,6 +1,6 @@
 // The quarantine for deliveries that could not be decoded. They were acknowledged and counted, and are stored, redacted, until an operator has
 // checked them. The code works with both databases.
-import { bytes, number, optional, record, text, word, type Row } from '../sql/columns.ts'
+import { bytes, number, optional, record, text, oneOf, type Row } from '../sql/columns.ts'
 import { forRows, each, type Step } from '../sql/steps.ts'
 import { places, type Statements } from '../sql/statements.ts'
 
@@ -14,7 +14,7 @@ export interface Undecodable {
   /** The Unix time at which the delivery was received, ms. */
   readonly receivedAt: number
   readonly body: Uint8Array
-  /** Why the delivery could not be decoded, as a sentence that ends with a remedy. */
+  /** Why the delivery could not be decoded, and how to fix the problem. */
   readonly reason: string
   /** The version of the daemon that could not decode the delivery. */
   readonly version: string
@@ -32,7 +32,7 @@ const facts = {
   id: number('id'),
   event: text('event'),
   instance: optional(text, 'instance'),
-  source: word('source', ['webhook', 'redelivery']),
+  source: oneOf('source', ['webhook', 'redelivery']),
   receivedAt: number('received_at'),
   reason: text('reason'),
   version: text('version'),

@@ -1,5 +1,5 @@
-// The steps that features add to the line, and the reports that they make within its transactions. The line is the sequence of steps from a delivery
-// to its export.
+// The steps that features add to the processing line, and the reports that they make within its transactions. The processing line is the sequence of
+// steps from a delivery to its export.
 import type { Chunk } from '../../../model/chunk.ts'
 import type { JobWait, Reporter, Reports } from './runs.ts'
 import type { Condition, ConditionKind } from '../../../model/condition.ts'
@@ -26,7 +26,7 @@ export function byReporter(all: readonly Reports[]): [Reporter<unknown>, unknown
   return [...found].sort(([a], [b]) => a.order - b.order)
 }
 
-/** A feature's step in the line. It is pure, and is called while the run is locked. */
+/** A feature's step in the processing line. It is pure, and is called while the run is locked. */
 export interface LineStep {
   /** Set if the step needs the artifacts of jobs, which only the platform's API lists. */
   readonly needsArtifacts?: true
@@ -40,12 +40,13 @@ export interface LineStep {
   readonly onEvent?: ((event: PlatformEvent, receivedAt: Millis) => readonly Reports[]) | undefined
   /** Returns the attributes that the feature adds to an event. */
   readonly attributesOf?: ((event: PlatformEvent) => PlatformEvent['attributes']) | undefined
-  /** Returns the job whose span is exported together with the event. */
+  /** Returns the job whose span the event is exported with; undefined if there is none. */
   readonly jobOf?: ((event: PlatformEvent) => JobWait | undefined) | undefined
 }
 
 /**
- * The snapshot that is reported. `run` includes the snapshot, and is the same for all of its chunks. `isSent` is false if no destination takes it.
+ * The snapshot to which a chunk belongs. `run` includes the snapshot, and is the same for all of its chunks. `isSent` is false if no destination
+ * takes it.
  */
 export interface SnapshotOf {
   readonly run: Run

@@ -26,7 +26,7 @@ export type ExportEndpoint = z.infer<typeof exportEndpoint>
 
 /** A repository of documents. `Key` lists the fields that identify a document. */
 export interface Repository<Document extends object, Key extends keyof Document> {
-  /** Returns a document; undefined if there is none, or if it is damaged: its owner will write a new one. */
+  /** Returns a document; undefined if there is none, or if it is damaged. In both cases its owner writes a new one. */
   get(key: Pick<Document, Key>): Promise<Document | undefined>
   /** Returns the documents in key order, without damaged ones. `onDamaged` is called with the name of each damaged document. */
   all(onDamaged?: (name: string) => void): Promise<readonly Document[]>
@@ -58,7 +58,8 @@ export type Readable<R extends { readonly all: unknown }> = Pick<R, 'all'>
 export interface Subject {
   readonly projectId?: number | undefined
   /**
-   * The full paths or, as text, the ids: the configuration may name a project or group by either. If empty, the document concerns the whole instance.
+   * The full paths of the projects and groups or, as strings, their ids, because the configuration may use either. If empty, the document concerns
+   * the whole instance.
    */
   readonly paths?: readonly (string | undefined)[] | undefined
 }

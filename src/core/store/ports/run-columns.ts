@@ -1,16 +1,16 @@
 // The table of a run's text fields in pipeline lists, with one row per field. A row determines the field in the JSON API and its schema, the filter
 // for the field (on the page, in the API and for MCP clients), what the text search finds, and the field's position in the list. Times, projects and
-// figures are the console's own columns (`console/pipelines/run-card.ts`).
+// figures are columns that the console itself defines (`console/pipelines/run-card.ts`).
 //
-// Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the text is also a
+// Without `isIndexed` a filter reads the runs themselves, newest first, and stops after some thousands of them. With `isIndexed` the value is also a
 // column of the table `listed_runs`, so the filter searches the whole store. A new indexed column also needs a schema migration.
 import { knownStatuses } from '../../../model/status.ts'
 import type { PipelineFacts } from '../../../model/observation.ts'
 
 export interface RunColumn {
-  /** Returns the text of the field; undefined if it is unknown. */
+  /** Returns the value of the field; undefined if it is unknown. */
   readonly of: (facts: PipelineFacts) => string | undefined
-  /** The label before the text in the list. If there is no label, the text is shown elsewhere in the list, or not at all. */
+  /** The label before the value in the list. Without a label, the value is shown elsewhere in the list, or not at all. */
   readonly title?: string
   readonly filter?: {
     /** The label of the field in the filter form. */
@@ -21,7 +21,7 @@ export interface RunColumn {
     readonly options?: readonly string[]
     readonly isIndexed?: true
   }
-  /** Returns the text that the text search matches. It applies only to runs that are written after this function was declared. */
+  /** Returns the string that the text search matches against. It applies only to runs that are written after this function was declared. */
   readonly searched?: (facts: PipelineFacts) => string | undefined
 }
 

@@ -21,7 +21,7 @@ export interface RunTiming {
   /** When the open attempt was first observed as ended. */
   readonly endedAt?: Millis | undefined
   /**
-   * The time until which enrichment may delay the export. If it has passed, the run is exported without the missing details. Undefined if enrichment
+   * The time until which enrichment may delay the export. After that time, the run is exported without the missing details. Undefined if enrichment
    * is done or disabled.
    */
   readonly enrichingUntil?: Millis | undefined
@@ -43,9 +43,9 @@ export interface PendingChunk {
 }
 
 // Features write reports, such as deployments or conditions, in the transactions that change runs or take in events. The code that runs these
-// transactions passes the reports on to the features' reporters, which write them, and does not know their content.
+// transactions does not know the content of the reports: it passes them to the features' reporters, which write them.
 
-/** The path of a project at a given time. Without a project, it is the path of a group, or an empty path for an instance. */
+/** The path of a project at a given time. For data without a project it is the path of a group, or empty for a whole instance. */
 export interface SeenOwner {
   readonly instance: string
   readonly project?: ProjectFacts | undefined
@@ -111,7 +111,7 @@ export interface RunWork {
 
 /** Received data other than run observations. */
 export interface Beside {
-  /** In order of arrival. */
+  /** The events, in the order in which they arrived. */
   readonly events?: readonly ReceivedEvent[] | undefined
   readonly reports?: readonly Reports[] | undefined
 }
@@ -131,9 +131,9 @@ export interface TakingIn {
 }
 
 export interface Runs {
-  /** In one transaction: stores the keys, and writes the changes of new deliveries. Returns for each delivery whether it was new. */
+  /** Stores the keys and writes the changes of new deliveries, in one transaction. Returns for each delivery whether it was new. */
   takeIn(taking: TakingIn): Promise<readonly boolean[]>
-  /** In one transaction: loads each run under a lock, calls its `decide`, and writes all changes and reports. */
+  /** Loads each run under a lock, calls its `decide`, and writes all changes and reports, in one transaction. */
   transact(work: readonly RunWork[], beside?: Beside): Promise<void>
   /** Leases runs that are due. */
   takeDue(limit: number, leaseMs: number): Promise<readonly RunKey[]>

@@ -12,23 +12,23 @@ export interface Owner {
 export interface Scope {
   /**
    * The kind of limit. `none`: people see everything. `hidden`: they see everything except hidden projects. `own`: they see only some projects, and
-   * no state of destinations.
+   * not the state of destinations.
    */
   readonly bounds: 'none' | 'hidden' | 'own'
   /** Whether the scope includes this owner. An empty instance means any instance: the owner is then excluded if it is hidden on one of them. */
   readonly sees: (owner: Owner) => boolean
 }
 
-/** Replaces a text that may name any project, for people who may not see all projects. */
-const untold = 'Not shown, because the text may name projects that you may not see. The log has the text.'
+/** Shown instead of a message that may name any project, to people who may not see all projects. */
+const notice = 'Not shown, because the message may name projects that you may not see. The log contains it.'
 
 /**
- * Returns a text that belongs to no project, such as a backend's error message, as this scope may show it: unchanged, or replaced by a notice. For
+ * Returns a message that belongs to no project, such as a backend's error message, as this scope may show it: unchanged, or replaced by a notice. For
  * people who see only some projects, it is always replaced. For others, it is replaced only if it names a hidden project.
  */
 export function textWithin({ bounds, sees }: Scope, text: string): string {
   if (bounds === 'none') return text
-  return bounds === 'own' || namesAny(text, path => !sees({ instance: '', path })) ? untold : text
+  return bounds === 'own' || namesAny(text, path => !sees({ instance: '', path })) ? notice : text
 }
 
 /**

@@ -1,5 +1,4 @@
 // The tables that a feature adds to the store. The store receives these tables when it is opened, and does not know which features they belong to.
-// `On` creates a feature's repositories and gives them access to the store's SQL.
 import type { Kept, KeepTimes, Steps } from '../maintenance/steps.ts'
 import type { Reading } from '../sql/reading.ts'
 import type { RunQuery } from './views.ts'
@@ -15,7 +14,7 @@ export interface StorePart extends StoredTimes {
   readonly kept?: (on: On, times: KeepTimes, steps: Steps) => readonly Kept[]
   /** The feature's tables that are queues (`sql/leased-queue.ts`). On SQLite, their leases end when the serving process starts. */
   readonly queues?: readonly string[]
-  /** Narrows a search by job name to the runs that may have such a job, because the search reads whole runs. If undefined, any run may have one. */
+  /** Narrows a search by job name to the runs that may have such a job, so that the search reads fewer runs. If undefined, any run may have one. */
   readonly findJob?: (reading: Reading, job: string, query: RunQuery) => Promise<KnownJob | undefined>
 }
 

@@ -27,8 +27,8 @@ export interface StoreOptions {
   readonly parts?: readonly StorePart[] | undefined
   readonly log?: Log | undefined
   /**
-   * Called when an SQLite file is found to be damaged, so that the serving process can exit. The statement that found the damage throws the fault
-   * that this function receives.
+   * Called when an SQLite file is found to be damaged, so that the serving process can exit. The statement that found the damage throws the same
+   * error.
    */
   readonly onDamage?: ((fault: StoreError) => void) | undefined
 }
@@ -39,7 +39,7 @@ export interface Store {
    * is a round trip.
    */
   readonly runsPerTransaction: number
-  /** How many groups of deliveries may be processed concurrently. */
+  /** How many groups of deliveries may be processed concurrently. Each group is committed in one transaction. */
   readonly groupsAtOnce: number
   readonly runs: Runs
   readonly outbox: Outbox

@@ -222,7 +222,7 @@ function activeRuns(row: Row): ActiveRuns {
 const runsPerPage = 50
 const selectActiveIds = `SELECT id FROM runs ${whereActive} ORDER BY id`
 
-/** Returns the job if it is active, otherwise undefined. */
+/** Returns the job if it is active; otherwise undefined. */
 function activeJob({ run, timing }: StoredRun, known: Job): ActiveJob | undefined {
   const job = viewJob(known)
   const isWaiting = isPending(job.status)

@@ -43,7 +43,7 @@ export interface ListedKey extends RunKey {
   readonly createdAt: Millis
 }
 
-/** A run for which other runs with a similar duration are wanted. */
+/** A run for which other runs of similar duration are to be found. */
 export interface LikeRun extends RunKey {
   readonly projectId: number
   /** The full path of the run's project. */

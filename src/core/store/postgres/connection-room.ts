@@ -18,7 +18,7 @@ export function daemonSessions(): string {
 }
 
 /**
- * An ordinary role cannot read the type, and perhaps not even the name, of other roles' sessions. Such sessions are counted as sessions of other
+ * An ordinary role cannot read the type, and perhaps not even the name, of other roles' sessions. Such sessions are counted as those of other
  * programs.
  */
 const room = `

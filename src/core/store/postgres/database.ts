@@ -58,7 +58,7 @@ const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now`
 const nowOf = number('now')
 const attempts = 8
 
-/** Connects to the database and migrates it to this version's schema. Throws StoreError with a remedy. */
+/** Connects to the database and migrates it to this version's schema. Throws a StoreError that says how to fix the problem. */
 export async function openDatabase(url: string, options: DatabaseOptions): Promise<Database> {
   const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
   // The pool sets no startup options or session settings, because poolers such as PgBouncer reject the former and share the latter between clients.

@@ -19,7 +19,7 @@ export const postgresMigrations: readonly string[] = [
   // Step 1 of the schema: the tables that both databases have.
   `${tables}
 
-  -- Idempotency keys of deliveries, remembered for a week.
+  -- The idempotency keys of deliveries, which are kept for a week.
   CREATE TABLE delivery_keys (
     key     text PRIMARY KEY,
     seen_at bigint NOT NULL
@@ -40,8 +40,8 @@ const timeoutMs = 24 * 3_600_000
 const ofOldSchemas = ['pipespan_schema', 'pipespan_version']
 
 /**
- * Runs each missing step in a transaction under the migration lock. Throws StoreError for a database that is more than one version newer. `steps`
- * replaces the steps in tests.
+ * Runs each missing step in a transaction under the migration lock. Throws StoreError if the schema of the database is more than one version ahead.
+ * `steps` replaces the steps in tests.
  */
 export async function migrate(pool: pg.Pool, parts: readonly StorePart[], steps = postgresMigrations): Promise<void> {
   while ((await migrateOnce(pool, steps, parts)) === 'more');

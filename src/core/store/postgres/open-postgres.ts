@@ -57,7 +57,7 @@ type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'encode'
 
 const maintenancePatience = 60_000
 
-/** Opens the store. `url` is a connection URI whose parameters configure TLS. Throws StoreError with a remedy. */
+/** Opens the store. `url` is a connection URI whose parameters configure TLS. Throws a StoreError that says how to fix the problem. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
   // Maintenance gets a longer timeout, because it reads many rows in one statement.

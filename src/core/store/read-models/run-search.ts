@@ -13,9 +13,9 @@ import type { Value } from '../sql/statements.ts'
 import type { Run } from '../../../model/run.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
-/** How many rows of the list one page searches: some milliseconds of work. */
+/** The maximum number of list rows that are searched for one page, which takes some milliseconds. */
 const lookedAt = 5_000
-/** How many runs one search reads at a time, and how long it may go on reading, in ms. The time is limited because some runs are large. */
+/** How many runs one search reads at a time, and for how many ms it may go on reading. The time is limited because some runs are large. */
 const runsLookedAt = { atOnce: 100, longest: 100 }
 /** Loads runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
@@ -106,7 +106,8 @@ async function onePage(ask: Reading['ask'], load: Load, query: RunQuery, { max, 
   })
   const last = shown.at(-1)
   if (rows.length > query.limit && last !== undefined) return { found, next: cursorOf(last) }
-  // Fewer runs than requested were found. Check whether this is the end of the list, or only of the rows that one page searches.
+  // Fewer runs than requested were found. Check whether the list ends here, or whether the search has only reached the maximum number of rows for one
+  // page.
   const [end] = await ask(`SELECT created_at, pipeline_id ${walk} OFFSET ${max - 1}`, values.slice(0, walked))
   if (end === undefined) return { found }
   const next = cursorOf(end)
@@ -157,7 +158,7 @@ export function conditions(
   }
 }
 
-/** Splits a search text into words. `#123` searches for 123. A full revision is cut to twelve characters, because listings contain only those. */
+/** Splits a search string into words. `#123` searches for 123. A full revision is cut to twelve characters, because listings contain only those. */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8)
   return words.map(word => (/^[0-9a-f]{40}$/.test(word) ? word.slice(0, 12) : word.replace(/^#(?=\d+$)/, '')))
@@ -176,7 +177,7 @@ function cursorOf(row: Row): RunCursor {
   return { createdAt: createdAt(row), pipelineId: pipelineIdOf(row) }
 }
 
-/** Returns the SQL that finds the row of a cursor's run. It yields 0 if the run has been pruned since. */
+/** Returns the SQL that finds the row of a cursor's run. It yields 0 if that run has been pruned. */
 export function rowAt({ createdAt: at, pipelineId }: RunCursor, place: (value: Value) => string): string {
   return `coalesce((SELECT min(run_id) FROM listed_runs WHERE created_at = ${place(at)} AND pipeline_id = ${place(pipelineId)}), 0)`
 }

@@ -1,7 +1,7 @@
 // The SQL that reads run lists, single runs, and their exports.
 import { loadRuns } from '../sql/run-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
-import { number, optional, record, text, word, type Row, keyOf } from '../sql/columns.ts'
+import { number, optional, record, text, oneOf, type Row, keyOf } from '../sql/columns.ts'
 import { places, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import type { StoredRun } from '../ports/runs.ts'
@@ -222,9 +222,9 @@ const exportOf: (row: Row) => ExportState = record({
   id: rowId,
   attempt: number('attempt'),
   chunk: number('number'),
-  signal: word('signal', signals),
+  signal: oneOf('signal', signals),
   destination: text('destination'),
-  state: word('state', ['pending', 'dead']),
+  state: oneOf('state', ['pending', 'dead']),
   pendingSince: number('pending_since'),
   settledAt: optional(number, 'settled_at'),
   tries: number('tries'),

@@ -26,9 +26,9 @@ export function text(name: string): Column<string> {
   }
 }
 
-/** Reads a text column whose value must be one of `words`. */
-export function word<const T extends string>(name: string, words: readonly T[]): Column<T> {
-  return row => words.find(one => one === row[name]) ?? damaged(name)
+/** Reads a text column whose value must be one of `values`. */
+export function oneOf<const T extends string>(name: string, values: readonly T[]): Column<T> {
+  return row => values.find(one => one === row[name]) ?? damaged(name)
 }
 
 export function bytes(name: string): Column<Uint8Array> {

@@ -33,9 +33,9 @@ const selectWaiting = `SELECT e.chunk_id, e.key, c.content FROM events e JOIN ch
   WHERE e.instance = ?1 AND e.waits_for = ?2 ORDER BY e.chunk_id`
 const keyOf = text('key')
 
-// Some events have neither a time nor an id, for example feature flag events. The order of arrival then decides whether two deliveries are the same
-// event: they are if the second reports the same state within ten minutes (a project's hook and a group's hook both send it). A flag that is switched
-// on, off and on again yields three events. Pure.
+// Some events have neither a time nor an id, for example feature flag events. The order of arrival then decides whether two deliveries report the
+// same event: they do if the second reports the same state within ten minutes, because a project's hook and a group's hook may both send it. A flag
+// that is switched on, off and on again yields three events. Pure.
 
 /** The state of an object as a delivery reports it. */
 export interface ReportedState {
@@ -51,13 +51,16 @@ export function isAgain(before: ReportedState | undefined, own: ReportedState): 
   return before?.content === own.content && Math.abs(own.receivedAt - before.receivedAt) <= sameWithin
 }
 
-/** Returns the time of an event that has none: the time of its receipt, but always later than the previous event, even if the clock was set back. */
+/**
+ * Returns the time of an event that has none: the time at which it was received, but always later than the previous event, even if the clock was set
+ * back.
+ */
 export function timeAfter(before: Millis | undefined, receivedAt: Millis): Millis {
   const isSetBack = before !== undefined && before >= receivedAt && before - receivedAt <= sameWithin
   return isSetBack ? before + 1 : receivedAt
 }
 
-/** Writes an event. Events without a key are distinguished by the order in which they are taken in, under a lock on their object. */
+/** Writes an event, unless it is already stored. An event without a key is compared with the last reported state of its object. */
 export function* writeEvent(received: ReceivedEvent, within: Within): Steps<void> {
   const { event, chunk } = received
   if (event.key === undefined) {

@@ -26,7 +26,7 @@ export const addToCounter = `
   INSERT INTO counters (name, value) VALUES (?1, ?2)
   ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value`
 
-/** By metric: the stored values of the attribute that may have only a limited number of values per project. */
+/** For each metric, the stored values of the attribute that may have only a limited number of values per project. */
 type Names = Readonly<Record<string, readonly string[]>>
 
 /** The increments of one project, one for each series of the project. */
@@ -179,7 +179,7 @@ function summed(increments: readonly Increment[]): Increment[] {
   return [...sums.values()]
 }
 
-/** Returns the same totals in fewer increments, which are faster to write and read. Pipelines of the same project mostly have the same series. */
+/** Returns the same totals as fewer increments, which are faster to write and read. Pipelines of the same project mostly have the same series. */
 export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncrements[] {
   return [...Map.groupBy(all, ({ key }) => nameOfKey(key)).values()].flatMap(ofProject => {
     const newest = ofProject.at(-1)
@@ -191,7 +191,7 @@ export function summedByProject(all: readonly ProjectIncrements[]): ProjectIncre
   })
 }
 
-/** Replaces each name beyond the project's limit with `otherNames`. `known`: the names already stored for the project. */
+/** Replaces each name beyond the project's limit with `otherNames`. `known`: the names that are already stored for the project. */
 function namedWithin(
   all: ReadonlyMap<string, Increment>,
   known: Names,

@@ -1,4 +1,4 @@
-// Keeps messages about the same subject in order: of a destination's pending messages, only the first one about each subject may be leased.
+// Keeps messages about the same subject in order: for each destination, only the oldest pending message about each subject may be leased.
 import { keyPrefix } from '../../../model/condition.ts'
 import { number, record, text, type Row } from './columns.ts'
 import type { ExportQueue } from '../ports/outbox.ts'

@@ -5,7 +5,7 @@
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
 import { groupPathOf } from './owners.ts'
 import { isEvent, type AnyChunk } from '../../../model/event.ts'
-import { number, record, text, word, plainText } from './columns.ts'
+import { number, record, text, oneOf, plainText } from './columns.ts'
 import { signals, type ExportQueue } from '../ports/outbox.ts'
 import type { Millis } from '../../../model/instant.ts'
 
@@ -77,7 +77,7 @@ const selectOfEvent = `
 const freeEntries = `
   UPDATE outbox SET due_at = CAST(?1 AS bigint)
   WHERE message_id = ?2 AND state = 'pending' AND lease IS NULL AND tries = 0 AND due_at > CAST(?1 AS bigint) RETURNING id`
-const queueOf = record({ destination: text('destination'), signal: word('signal', signals) })
+const queueOf = record({ destination: text('destination'), signal: oneOf('signal', signals) })
 const entriesOf = number('entries')
 
 /**

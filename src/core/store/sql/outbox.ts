@@ -1,5 +1,5 @@
 // The outbox SQL that both databases share: settling entries, counting queues and handling dead letters.
-import { bytes, number, optional, record, text, word, type Row, plainText } from './columns.ts'
+import { bytes, number, optional, record, text, oneOf, type Row, plainText } from './columns.ts'
 import {
   signals,
   type DeadLetter,
@@ -74,7 +74,8 @@ export function deadLetters(
       const before = changes
       const queues = (await sql.all(selectQueues)).map(queue)
       const pending = queues.reduce((sum, one) => sum + one.pending, 0)
-      if (pending >= large && changes === before) counted = { queues, until: performance.now() + pending * believedMs }
+      if (pending >= large && changes === before)
+        counted = { queues, until: performance.now() + pending * cacheMsPerExport }
       return queues
     },
     within,
@@ -83,11 +84,11 @@ export function deadLetters(
 }
 
 /**
- * A backlog of `large` exports or more is not counted for every page and scrape. Its count is cached for `believedMs` per export: 20 s for a million
- * exports, which SQLite counts in half a second.
+ * A backlog of `large` exports or more is not counted for every page and scrape. Its count is cached for a time that grows with the backlog: 20 s for
+ * a million exports, which SQLite counts in half a second.
  */
 const large = 20_000
-const believedMs = 0.02
+const cacheMsPerExport = 0.02
 
 /** Makes pending entries due. Leased entries are excluded, because on PostgreSQL a lease is a due time in the future. */
 const makeDue = `
@@ -122,7 +123,7 @@ const selectDead = `
 const letterOf = record({
   id: number('id'),
   destination: text('destination'),
-  signal: word('signal', signals),
+  signal: oneOf('signal', signals),
   instance: text('instance'),
   pipelineId: optional(number, 'pipeline_id'),
   projectId: optional(number, 'project_id'),
@@ -156,7 +157,7 @@ export const selectQueues = `
 
 const queue = record({
   destination: text('destination'),
-  signal: word('signal', signals),
+  signal: oneOf('signal', signals),
   pending: number('pending'),
   oldest: optional(number, 'oldest'),
   dead: number('dead'),
@@ -187,7 +188,7 @@ export function entryOf(row: Row): OutboxEntry {
   return { ...rest, subject: { instance, path, projectId } }
 }
 
-/** Settles entries, and deletes messages with no entries left. Returns how many of the entries the caller still had leased. */
+/** Settles entries, and deletes messages with no entries left. Returns how many of the entries were still leased by the caller. */
 export function* settle(settlements: readonly Settlement[], token: string, within: Within): Steps<number> {
   const { now } = within
   const of = <As extends Settlement['as']>(as: As): Extract<Settlement, { as: As }>[] =>

@@ -1,5 +1,5 @@
-// The owners of data, for both databases: each project, group and instance with its latest path. Scopes select from these rows. So a renamed or moved
-// project is shown or hidden with all of its data, even data that was written under an older path.
+// The owners of data, for both databases: each project, group and instance with its latest path. Scopes select from these rows. A renamed or moved
+// project is therefore shown or hidden with all of its data, even data that was written under an older path.
 import { each, forRows, type Step, type StepValue } from './steps.ts'
 import { newestSecondOf, versionOfField, type Versioned } from '../../../model/versioned.ts'
 import { number, record, text, type Row, plainText } from './columns.ts'
@@ -27,7 +27,7 @@ export function groupPathOf({ project, group }: Pick<SeenOwner, 'project' | 'gro
 
 /**
  * Writes new owners. This must be the last write: a transaction that has locked these rows locks nothing else. Usually no owner is new, and nothing
- * is written or locked. A later path replaces an earlier one; an unknown path replaces none.
+ * is written or locked. A later path replaces an earlier one; an unknown path never replaces a known one.
  */
 const writeNew = forRows(
   ['text', 'bigint', 'text', 'text', 'bigint'],

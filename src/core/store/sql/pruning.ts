@@ -94,7 +94,7 @@ function* pruneRuns(
   )
   let pruned = 0
   let remembered = 0
-  // Keeps only one run in memory at a time, unless each statement is a round trip.
+  // On SQLite only one run at a time is in memory. On PostgreSQL, where each statement is a round trip, several runs are read at once.
   for (const slice of cut(locked, jobCount, isShared ? maxJobsAtOnce : 0)) {
     const pages = yield* readPages(slice.map(row => ({ row, jobs: 'all' })))
     // A damaged run is not pruned, because a tombstone could not list what was sent.

@@ -48,7 +48,7 @@ export function* changeRuns(
     works,
     row: works[0] && rows.get(nameOf(works[0].key)),
   }))
-  // If statements need no round trip, only one run at a time is in memory.
+  // On SQLite only one run at a time is in memory. On PostgreSQL, where each statement is a round trip, several runs are changed at once.
   const atOnce = within.isShared ? maxJobsAtOnce : 0
   for (const slice of cut(ofRuns, ({ row }) => (row === undefined ? 1 : jobCount(row)), atOnce))
     yield* changeSlice(slice, last, changed, within)
@@ -84,7 +84,7 @@ const selectRuns = forRows(
     `SELECT * FROM runs WHERE ${among('instance', 'pipeline_id')} ORDER BY instance, pipeline_id ${forUpdate}`,
 )
 
-/** All work on one run, in order. */
+/** A run's row, and all work on the run, in order. */
 interface WorkOnRun {
   readonly works: readonly RunWork[]
   readonly row: Row | undefined

@@ -1,7 +1,7 @@
 // The errors for a store whose schema this version cannot use.
 import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
-/** Recognises statements that failed because of a schema that no released version has: by SQLite's message or PostgreSQL's code. */
+/** Recognises, by SQLite's message or PostgreSQL's code, statements that failed because no released version has such a schema. */
 export const isOfTheSchema = {
   sqlite: /no such (table|column|index)|has no column named|already exists|duplicate column name/,
   postgres: /^(42P01|42703|42P07|42701|42704|42710)$/,

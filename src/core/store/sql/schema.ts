@@ -1,4 +1,4 @@
-// The tables of both databases. Times are Unix times in ms. JSON is stored as text, because it is never queried.
+// The tables of both databases. Times are Unix times in ms. JSON is stored as plain text, because it is never queried.
 import type { Dialect, StorePart } from '../ports/store-part.ts'
 import { refuseNewer } from './schema-faults.ts'
 import { number, record, text, type Row } from './columns.ts'
@@ -16,7 +16,7 @@ export function schemaOf(dialect: Dialect): string {
     body        ${bytes} NOT NULL,
     reason      text     NOT NULL,
     version     text     NOT NULL,
-    -- 1: to be decoded again.
+    -- 1 if the delivery is to be decoded again, otherwise 0.
     retry       integer  NOT NULL
   );
 
@@ -28,7 +28,7 @@ export function schemaOf(dialect: Dialect): string {
     name            text,
     status          text,
     project         text   NOT NULL,
-    -- Everything else that is known of it (run-document.ts), with its jobs if they are few.
+    -- All other data of the run. If it has few jobs, they are here too (run-rows.ts).
     document        ${bytes}  NOT NULL,
     jobs            integer NOT NULL,
     attempts        integer NOT NULL,
@@ -45,7 +45,7 @@ export function schemaOf(dialect: Dialect): string {
     WHERE due_at IS NOT NULL AND status NOT IN ('success', 'failed', 'canceled', 'skipped');
   CREATE INDEX runs_without_snapshot ON runs (instance, pipeline_id) WHERE attempts = 0;
 
-  -- The jobs of a run that has many: those from \`first_job\` up to that of the next page (job-pages.ts).
+  -- The jobs of runs with many jobs. A page contains the jobs from \`first_job\` up to the \`first_job\` of the next page (job-pages.ts).
   CREATE TABLE job_pages (
     run_id    bigint NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     first_job bigint NOT NULL,
@@ -53,8 +53,8 @@ export function schemaOf(dialect: Dialect): string {
     PRIMARY KEY (run_id, first_job)
   );
 
-  -- What was read about the inside of jobs: each chunk fits one request, and never changes. \`inside\`: the job. Without
-  -- a run it is an event.
+  -- The chunks of snapshots, of job internals (such as log sections), and of events. A chunk fits into one request.
+  -- \`inside\` is the id of the job whose internals the chunk contains. A chunk of an event has no run.
   CREATE TABLE chunks (
     id          ${id},
     run_id      bigint  REFERENCES runs (id) ON DELETE CASCADE,
@@ -66,29 +66,29 @@ export function schemaOf(dialect: Dialect): string {
     UNIQUE (run_id, attempt, number)
   );
 
-  -- What is to be sent: a chunk or an event, encoded for one signal and compressed. Deleted with its last entry in the outbox.
+  -- Messages to send: each is a chunk, encoded for one signal and compressed. A message is deleted with its last outbox entry.
   CREATE TABLE messages (
     id          ${id},
     signal      text     NOT NULL,
     body        ${bytes} NOT NULL,
     instance    text     NOT NULL,
-    -- Of a chunk of a run.
+    -- Set if the message is about a run.
     pipeline_id bigint,
     attempt     integer  NOT NULL,
     number      integer  NOT NULL,
     project_id  bigint,
     project     text,
     group_path  text     NOT NULL,
-    -- Of an event.
+    -- Set if the message is about an event.
     event_key   text,
     kind        text,
-    -- When the delivery was received that made it due.
+    -- When the delivery that caused the message was received.
     observed_at bigint
   );
   CREATE INDEX messages_by_pipeline ON messages (pipeline_id, instance) WHERE pipeline_id IS NOT NULL;
   CREATE INDEX messages_by_event ON messages (event_key) WHERE event_key IS NOT NULL;
 
-  -- Where a message is still to be sent, or was refused for good.
+  -- One row for each destination to which a message is still to be sent, or which rejected it permanently.
   CREATE TABLE outbox (
     id            ${id},
     message_id    bigint  NOT NULL REFERENCES messages (id),
@@ -109,21 +109,21 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX outbox_dead ON outbox (id) WHERE state = 'dead';
   CREATE INDEX outbox_dead_by_age ON outbox (settled_at) WHERE state = 'dead';
 
-  -- Events that are about no run.
+  -- Events that do not belong to a run.
   CREATE TABLE events (
     chunk_id    ${ownId} REFERENCES chunks (id) ON DELETE CASCADE,
     key         text   NOT NULL UNIQUE,
     kind        text   NOT NULL,
-    -- Its kind on the timeline; null if it is not shown.
+    -- The kind of the event on the timeline; null if it is not shown there.
     shown_as    text,
     instance    text   NOT NULL,
     project_id  bigint,
     project     text,
     happened_at bigint NOT NULL,
     taken_at    bigint NOT NULL,
-    -- The job whose span it still waits for.
+    -- The job whose span the event still waits for.
     waits_for   bigint,
-    -- The path of the group that an event of no project is about.
+    -- The path of the group, for an event about a group.
     group_path  text   NOT NULL DEFAULT ''
   );
   CREATE INDEX events_by_age ON events (taken_at);
@@ -132,7 +132,7 @@ export function schemaOf(dialect: Dialect): string {
   CREATE INDEX shown_events_of_project ON events (project, shown_as, happened_at, chunk_id) WHERE shown_as IS NOT NULL;
   CREATE INDEX events_waiting ON events (waits_for, instance) WHERE waits_for IS NOT NULL;
 
-  -- The last state of each object whose events have no key of their own, with its event (model/event-order.ts).
+  -- The last reported state of each object whose events have no key, and the event that reported it (events.ts).
   CREATE TABLE event_states (
     object      text   PRIMARY KEY,
     number      bigint NOT NULL,
@@ -142,7 +142,7 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX event_states_by_chunk ON event_states (chunk_id);
 
-  -- What is remembered of pruned runs (tombstone-text.ts).
+  -- The tombstones of pruned runs, which record what was exported (tombstone-text.ts).
   CREATE TABLE tombstones (
     instance    text   NOT NULL,
     pipeline_id bigint NOT NULL,
@@ -153,7 +153,7 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX tombstones_by_age ON tombstones (pruned_at);
 
-  -- What the platform's API is to be asked about.
+  -- The runs that are to be requested from the API of the platform.
   CREATE TABLE enrichment_queue (
     run_id   ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
     priority text    NOT NULL,
@@ -163,7 +163,7 @@ export function schemaOf(dialect: Dialect): string {
   );
   CREATE INDEX enrichment_queue_due ON enrichment_queue (priority, due_at);
 
-  -- The job that started a pipeline.
+  -- The jobs that triggered other pipelines.
   CREATE TABLE triggers (
     instance    text   NOT NULL,
     pipeline_id bigint NOT NULL,
@@ -173,14 +173,14 @@ export function schemaOf(dialect: Dialect): string {
   ) ${byKey};
   CREATE INDEX triggers_by_run ON triggers (run_id);
 
-  -- Running totals of metrics, by project. \`names\`: the values of limited attributes that its metrics have, as JSON by metric.
+  -- The projects for which running totals of metrics are stored.
   CREATE TABLE totals_projects (
     id         ${id},
     instance   text   NOT NULL,
     project_id bigint NOT NULL,
     profile    text   NOT NULL,
     facts      text   NOT NULL,
-    -- The values of limited attributes that its metrics have, as JSON by metric.
+    -- For each metric, the stored values of the attribute that may have only a limited number of values, as JSON.
     names      text   NOT NULL DEFAULT '{}',
     UNIQUE (instance, project_id)
   );
@@ -195,17 +195,17 @@ export function schemaOf(dialect: Dialect): string {
     started_at bigint NOT NULL,
     PRIMARY KEY (project, series)
   ) ${byKey};
-  -- For scrapes.
+  -- Used by scrapes.
   CREATE INDEX totals_by_metric ON totals (metric, project, series);
 
-  -- What snapshots add to totals, until it is folded into them (fold-totals.ts).
+  -- Increments that have not been added to the totals yet (fold-totals.ts).
   CREATE TABLE totals_added (
     id       ${id},
     added_at bigint NOT NULL,
     content  ${bytes} NOT NULL
   );
 
-  -- What lists of runs are filtered and ordered by.
+  -- The columns by which run lists are filtered and ordered.
   CREATE TABLE listed_runs (
     run_id      ${ownId} REFERENCES runs (id) ON DELETE CASCADE,
     instance    text   NOT NULL,
@@ -221,7 +221,7 @@ export function schemaOf(dialect: Dialect): string {
     text        text   NOT NULL
   );
   CREATE INDEX listed_by_time ON listed_runs (created_at, run_id);
-  -- What else may be asked of the runs of a project, a ref or a status is in the index behind the order: they are filtered without their rows.
+  -- The columns after \`run_id\` are for further filters: with them in the index, runs are filtered without reading their rows.
   CREATE INDEX listed_by_project ON listed_runs (project, created_at, run_id, status, ref, source);
   CREATE INDEX listed_by_status ON listed_runs (status, created_at, run_id, source);
   CREATE INDEX listed_by_ref ON listed_runs (ref, created_at, run_id, status, source);
@@ -233,11 +233,11 @@ export function schemaOf(dialect: Dialect): string {
   CREATE TABLE owners (
     id         ${id},
     instance   text    NOT NULL,
-    -- 0: a group or an instance.
+    -- 0 for a group or an instance.
     project_id bigint  NOT NULL,
-    -- Empty for a project and an instance.
+    -- Empty for a project or an instance.
     group_path text    NOT NULL,
-    -- The latest; empty if it is unknown.
+    -- The latest path; empty if it is unknown.
     path       text    NOT NULL,
     seen_at    bigint  NOT NULL,
     version    integer NOT NULL DEFAULT 1,
@@ -254,7 +254,7 @@ export function schemaOf(dialect: Dialect): string {
     value text NOT NULL
   ) ${byKey};
 
-  -- How many steps of the schemas of features were done (\`missingSteps\`).
+  -- How many schema steps of each feature have run (\`missingSteps\`).
   CREATE TABLE schema_parts (
     name   text PRIMARY KEY,
     number integer NOT NULL

@@ -38,8 +38,8 @@ export interface Within {
 }
 
 /**
- * The types of input columns. `json` is for long texts or null. As array elements such texts would have to be escaped here and unescaped by the
- * server, which is slow, so they are sent as one delimited text.
+ * The types of input columns. `json` is for long strings or null. As array elements such strings would have to be escaped here and unescaped by the
+ * server, which is slow, so they are joined into one string with a separator.
  */
 export type ColumnType = 'bigint' | 'int' | 'text' | 'double precision' | 'json' | 'bytea'
 
@@ -56,7 +56,7 @@ export interface RowsText {
   readonly forUpdate: string
 }
 
-/** Builds a statement for many rows. `sqlite`: a separate statement for one row, where that is faster on SQLite. */
+/** Builds a statement for many rows. `sqlite`: a separate statement for one row, if that is faster on SQLite. */
 export function forRows(types: readonly ColumnType[], sql: (text: RowsText) => string, sqlite?: string): ForRows {
   const columns = types.map((_, at) => `c${at + 1}`)
   const arrays = types.map((type, at) =>
@@ -87,7 +87,7 @@ export function each(statement: ForRows, rows: readonly (readonly StepValue[])[]
   return { each: statement, rows }
 }
 
-/** Runs several sequences of steps concurrently if the database can: no sequence waits for the results of another. */
+/** Runs several sequences of steps, concurrently if the database supports it. No sequence may need the results of another. */
 export function* concurrently<T>(all: readonly Steps<T>[]): Steps<T[]> {
   const results: T[] = []
   yield {

@@ -6,7 +6,7 @@ import type { Chunk } from '../../../model/chunk.ts'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 
 /** Parses stored JSON. Throws DataError with a message that contains no part of the JSON. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the text
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows the type, which depends on the column
 export function storedJson<T>(text: unknown): T {
   try {
     return JSON.parse(text as string) as T
@@ -28,16 +28,16 @@ export function storedDocument<T>(text: unknown, shape: z.ZodType<T>): T {
   return success ? data : storedJson('')
 }
 
-/** Parses a chunk of a snapshot or an event. Throws DataError if the text is damaged. */
+/** Parses a chunk of a snapshot or an event. Throws DataError if the JSON is damaged. */
 export function storedAny(text: unknown): AnyChunk {
   const chunk = storedJson<AnyChunk | null>(text)
-  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- of a damaged row anything may be missing
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- any field of a damaged row may be missing
   return chunk !== null && isEvent(chunk) && chunk.event !== undefined ? chunk : storedChunk(text)
 }
 
 /**
  * Parses a chunk of a snapshot, or a chunk with job internals (such as log sections). Only its essential fields are checked. Throws DataError if the
- * text is damaged.
+ * JSON is damaged.
  */
 export function storedChunk(text: unknown): Chunk {
   const chunk = storedJson<Partial<Chunk> | null>(text)
@@ -55,7 +55,7 @@ export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): r
   try {
     if (Array.isArray(content) && content.every(isOne)) return content as readonly T[]
   } catch {
-    // The check itself threw, because it accessed a property of a missing field.
+    // The check itself threw an error, because it accessed a property of a missing field.
   }
   throw damagedData()
 }
@@ -70,7 +70,7 @@ export function documentBytes(value: unknown): Uint8Array {
 }
 
 /** Decodes a compressed document without validating it. Throws DataError if the document is damaged. */
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the column says what it holds, not the bytes
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows the type, which depends on the column
 export function documentOf<T>(bytes: Uint8Array): T {
   try {
     return JSON.parse(zstdDecompressSync(bytes).toString()) as T

@@ -18,7 +18,7 @@ export interface Catalog {
   readonly selectSchema: string
   /**
    * The query for all tables in order of creation. It yields the `name` of each table; its `columns`, its primary `key`, and `ordered` are
-   * comma-separated lists. `ordered` is the key, with texts sorted by their bytes.
+   * comma-separated lists. `ordered` is the key for sorting, in which text columns are compared byte by byte.
    */
   readonly selectTables: string
   /** Advances the id sequences past the ids of the rows that were written. */
@@ -53,7 +53,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
       )
       return row && cells(table.key, row)
     },
-    /** Returns the rows after the key `after`, in key order. Texts are ordered by their bytes. */
+    /** Returns the rows after the key `after`, in key order. Text columns are compared byte by byte. */
     read: async (table: Table, after: Cells | undefined, limit: number): Promise<readonly Cells[]> => {
       const order = (await orderOf(table)).join(', ')
       const where = after === undefined ? '' : `WHERE (${order}) > (${after.map((_, at) => `?${at + 2}`).join(', ')})`
@@ -74,7 +74,7 @@ export function tables(sql: Statements, { selectSchema, selectTables, finish }: 
           yield [
             `INSERT INTO ${name} (${columns.join(', ')}) VALUES ${some.map((_, row) => `(${placesOf(row)})`).join(', ')}
              ON CONFLICT DO NOTHING`,
-            // Removes NUL from texts, because PostgreSQL rejects it.
+            // Removes NUL characters, because PostgreSQL rejects them.
             some.flat().map(one => (typeof one === 'string' ? one.replaceAll('\u0000', '') : one)),
           ]
         }

@@ -3,7 +3,7 @@
 //
 // There are two rules, with one statement for each line of the tables below. First, a row becomes due now if it would have to wait longer than the
 // maximum for its kind, or if its waiting time began in the future. Second, any other time in the future is set to the current time. Rows that merely
-// expire later because of such a time (delivery keys) stay unchanged.
+// expire too late because of such a time (delivery keys) stay unchanged.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Statements } from './statements.ts'
 
@@ -82,9 +82,9 @@ export async function bringBack(sql: Statements, parts: readonly StoredTimes[]):
   let latest = -Infinity
   for (const repair of [...allWaits.map(broughtBack), ...allTimes.map(repaired)]) {
     rows += await sql.transaction(function* (within) {
-      // The clock can be set back during a repair. The statements so far have then compared with a time that was too late, and the next repair must
-      // compare the same stored times again. So the remaining statements compare with the latest time that this repair has read: with the corrected
-      // time, they would overwrite stored times that the next repair needs.
+      // The clock can be set back during a repair. The statements so far have then compared with a time that was too late, so the next repair must
+      // compare the same stored times again. If the remaining statements compared with the corrected time, they would overwrite times that the next
+      // repair needs. Therefore they compare with the latest time that this repair has read.
       latest = Math.max(latest, within.now)
       return (yield [repair, [latest]]).length
     })

@@ -8,7 +8,8 @@ import { reasonOf, StoreError } from '../../../lib/fault.ts'
 
 /**
  * Writes a backup to a new file (0600) and verifies it. If that fails, no file is left behind. The backup is written in a folder next to its target,
- * and renamed when it is complete. If the process is killed, that folder and an empty file remain. Throws StoreError with a remedy.
+ * and renamed when it is complete. If the process is killed, that folder and an empty file remain. Throws a StoreError that says how to fix the
+ * problem.
  */
 export function backupSqlite(file: string, target: string): void {
   try {

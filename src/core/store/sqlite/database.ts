@@ -46,7 +46,7 @@ const keptFree = 0.25
 
 /**
  * Opens or creates the SQLite file (folder 0700, file 0600) and migrates it. The caller must hold the serve lock, unless the database is in memory.
- * Throws StoreError with a remedy.
+ * Throws a StoreError that says how to fix the problem.
  */
 export function openOwnDatabase(file: string, surroundings: Surroundings): Database {
   const inMemory = file === ':memory:'
@@ -64,13 +64,15 @@ export function openOwnDatabase(file: string, surroundings: Surroundings): Datab
   return databaseOf(file, connection, busyTimeout.daemon, surroundings, files)
 }
 
-/** Opens an existing SQLite file with a supported schema. Never creates or migrates the file. Throws StoreError with a remedy. */
+/**
+ * Opens an existing SQLite file with a supported schema. Never creates or migrates the file. Throws a StoreError that says how to fix the problem.
+ */
 export function openSharedDatabase(file: string, surroundings: Surroundings): Database {
   const connection = opened(file, ofConnection, one => refuseUnknownSchema(one))
   return databaseOf(file, connection, busyTimeout.command, surroundings, filesInPlace(file, surroundings.log))
 }
 
-/** Whether the file exists and its schemas are those of this version or newer. Throws StoreError with a remedy. */
+/** Whether the file exists and its schemas are those of this version or newer. Throws a StoreError that says how to fix the problem. */
 export function isUpToDate(file: string, parts: readonly StorePart[]): boolean {
   if (!existsSync(file)) return false
   let isKnown = false
@@ -102,9 +104,9 @@ function opened(
 }
 
 /**
- * Rewrites the LIMIT of a statement so that SQLite prepares the statement only once. If the LIMIT is a plain parameter, SQLite prepares the statement
- * again for every run, to plan for that number of rows: the simplest statement then takes 3.2 µs instead of 0.4 µs. SQLite does not do so if the
- * LIMIT is a sum.
+ * Rewrites the LIMIT of a statement so that SQLite prepares the statement only once. If the LIMIT is a plain parameter, SQLite plans for its value
+ * and prepares the statement again for every run: the simplest statement then takes 3.2 µs instead of 0.4 µs. SQLite does not do so if the LIMIT is a
+ * sum.
  */
 export function preparedOnce(sql: string): string {
   return sql.replace(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0')
@@ -167,8 +169,8 @@ function databaseOf(
 }
 
 /**
- * Page size and auto_vacuum take effect only on an empty file, so they are set before the first table is created. A transaction writes each page that
- * it touches, and a transaction touches most indexes in one place per project. With pages of 16 KiB, twice as many bytes were written (decision 48).
+ * Page size and auto_vacuum take effect only on an empty file, so they are set before the first table is created. SQLite writes whole pages, and a
+ * transaction changes most indexes in one place per project. With pages of 16 KiB, twice as many bytes were written (decision 48).
  */
 const ofFile = `
   PRAGMA page_size = 4096;

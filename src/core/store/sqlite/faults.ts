@@ -1,4 +1,4 @@
-// Converts SQLite errors into faults whose remedy fits the cause: the data, the file, the disk, another process, or the schema.
+// Converts SQLite errors into errors that say how to fix their cause: the data, the file, the disk, another process, or the schema.
 import { DataError, reasonOf, StoreError, type Fault } from '../../../lib/fault.ts'
 import { isOfTheSchema, otherSchema } from '../sql/schema-faults.ts'
 import type { SQLInputValue, SQLOutputValue, StatementResultingChanges } from 'node:sqlite'
@@ -12,7 +12,7 @@ export function isSqliteError(error: unknown): error is SqliteError {
 }
 
 /**
- * SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH and SQLITE_RANGE are faults of the data. All other errors are about the file, the disk or its
+ * SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH and SQLITE_RANGE are caused by the data. All other errors are about the file, the disk or its
  * locks.
  */
 const ofTheData: readonly number[] = [18, 19, 20, 25]
@@ -31,7 +31,7 @@ export function isBusy(error: unknown): boolean {
   return codeOf(error) === busy
 }
 
-/** Returns the fault for a damaged file. Undefined if the error has another cause. */
+/** Returns the error to report for a damaged file. Undefined if the cause is another one. */
 export function damageFault(file: string, error: unknown): StoreError | undefined {
   if (!damaged.includes(codeOf(error) ?? 0)) return undefined
   return new StoreError(
@@ -71,7 +71,7 @@ export function openFault(file: string, error: unknown): StoreError {
   return new StoreError(`The store ${file} cannot be opened: ${reasonOf(error)}.`, remedy, { cause: error })
 }
 
-/** Returns the fault for a schema of another version. Undefined if the error has another cause. */
+/** Returns the error to report for a schema of another version. Undefined if the cause is another one. */
 export function schemaFault(error: unknown): StoreError | undefined {
   if (!isSqliteError(error) || !isOfTheSchema.sqlite.test(error.message)) return undefined
   return otherSchema('The store', error, 'a new file in another folder')
@@ -88,7 +88,9 @@ export interface Statement {
   run(...values: SQLInputValue[]): StatementResultingChanges
 }
 
-/** Returns a function that runs `work` and returns its result. If `work` hits a damaged file, the function calls `onDamage` and throws the fault. */
+/**
+ * Returns a function that runs `work` and returns its result. If `work` hits a damaged file, the function calls `onDamage` and throws the same error.
+ */
 export function watchForDamage(file: string, onDamage: ((fault: StoreError) => void) | undefined) {
   return <T>(work: () => T): T => {
     try {

@@ -32,7 +32,7 @@ export function filesInPlace(file: string, log?: Log): FilesInPlace {
     const name = missing()
     const fault = name === undefined ? undefined : goneFault(file, name)
     if (wasInPlace && fault !== undefined) log?.error(fault.message)
-    if (!wasInPlace && fault === undefined) log?.info({ file }, 'the files of the store are in their places again')
+    if (!wasInPlace && fault === undefined) log?.info({ file }, 'the files of the store are back in place')
     wasInPlace = fault === undefined
     return fault
   }

@@ -22,7 +22,7 @@ export const sqliteMigrations: readonly string[] = [
   `${tables}
   PRAGMA application_id = ${applicationId};
 
-  -- Idempotency keys of deliveries, remembered for a week, by the end of their day.
+  -- The idempotency keys of deliveries, which are kept for a week. \`seen_at\` is the end of the day on which the key was stored.
   CREATE TABLE delivery_keys (
     seen_at INTEGER NOT NULL,
     key     TEXT    NOT NULL,

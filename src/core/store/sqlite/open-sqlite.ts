@@ -27,7 +27,7 @@ const pagesPerStep = 128
 
 /**
  * Opens the file as its only server until it is closed, and creates or migrates it. The lock is taken before anything is opened for writing.
- * `:memory:` has no files. Throws StoreError with a remedy. Does not touch a file that another process serves.
+ * `:memory:` has no files. Does not touch a file that another process serves. Throws a StoreError that says how to fix the problem.
  */
 export function openSqlite(file: string, options: StoreOptions): Store {
   if (file === ':memory:') return ownStore(openOwnDatabase(file, options), options)
@@ -55,8 +55,8 @@ export function openSqlite(file: string, options: StoreOptions): Store {
 }
 
 /**
- * Opens the SQLite file while another process may be serving it. Creates or migrates the file only if no process serves it. Throws StoreError with a
- * remedy.
+ * Opens the SQLite file while another process may be serving it. Creates or migrates the file only if no process serves it. Throws a StoreError that
+ * says how to fix the problem.
  */
 export function openSqliteShared(file: string, options: StoreOptions): SharedStore {
   const real = storeFile(file)

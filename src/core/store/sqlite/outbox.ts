@@ -1,5 +1,5 @@
-// The outbox on SQLite. Leases are in memory, so that leasing needs no commit, and end with the process. A small file lists them for the next
-// process.
+// The outbox on SQLite. Leases are in memory, so that leasing needs no commit, and end with the process. A small file lists the leased entries for
+// the next process.
 import { randomUUID } from 'node:crypto'
 import { bothEnds, headsOf, isInOrder, selectInOrder } from '../sql/in-order.ts'
 import { deadLetters, entryColumns, entryOf, settle } from '../sql/outbox.ts'
@@ -138,7 +138,7 @@ function openLeasedNote(file: string | undefined, isPending: (id: number) => boo
         // The list is a single write at offset 0. Only the first line is read, so leftovers of a longer old list do no harm.
         writeSync(descriptor, `${JSON.stringify([...ids, ...before])}\n`, 0)
       } catch {
-        // The disk is full or missing: the list is not written.
+        // If the disk is full or missing, the list is not written.
       }
     },
   }

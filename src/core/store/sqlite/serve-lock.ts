@@ -63,7 +63,7 @@ function sayWhoHolds(holderFile: string): void {
   try {
     writeFileSync(holderFile, `process ${process.pid} on ${hostname()}\n`, { mode: 0o600 })
   } catch {
-    // The disk is full. `StoreTaken` then cannot name the holder.
+    // The disk is full. `StoreTaken` then cannot name the process that holds the lock.
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from 'node:fs'
 import { StoreError, reasonOf } from '../../../lib/fault.ts'
 
-// Explains in one sentence, with a remedy, why no store can be created at a path. The daemon, which creates the store, and `doctor`, which only
+// Explains in one sentence why no store can be created at a path, and how to fix that. The daemon, which creates the store, and `doctor`, which only
 // checks that it could be created, print the same sentence.
 const elsewhere = 'Set PIPESPAN_STORE_URL to a file in a writable folder.'
 

@@ -3,7 +3,7 @@ import { countable, listed, lockOfNumber, ownByNumber, writeReported } from './c
 import type { CountedTable, Reported } from './counted.ts'
 import { changeStates, mergeChange, viewChange, uncounted } from '../model/change.ts'
 import type { Change, ChangeState, ChangeView, CountedTimes } from '../model/change.ts'
-import { json, number, optional, plainText, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
+import { json, number, optional, plainText, record, text, oneOf, type Row } from '../../../core/store/sql/columns.ts'
 import { latest, type Millis } from '../../../model/instant.ts'
 import { ownerOfReport } from '../../../core/store/sql/owners.ts'
 import type { PeriodFilter } from '../../../core/store/ports/project-scope.ts'
@@ -123,7 +123,7 @@ const selectStates = `SELECT instance, project_id, state, count(*) AS changes, m
 const stateCount = record({
   instance: text('instance'),
   projectId: number('project_id'),
-  state: word('state', changeStates),
+  state: oneOf('state', changeStates),
   count: number('changes'),
   since: number('since'),
 })

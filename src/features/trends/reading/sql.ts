@@ -1,7 +1,7 @@
 // The SQL that reads trends. Rows are added up in memory, because their histograms are JSON.
 import { branchClasses } from '../../../model/pipeline.ts'
 import { inScope } from '../../../core/store/ports/project-scope.ts'
-import { json, number, record, text, word, type Row } from '../../../core/store/sql/columns.ts'
+import { json, number, record, text, oneOf, type Row } from '../../../core/store/sql/columns.ts'
 import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
 import type { Value } from '../../../core/store/sql/statements.ts'
 import { retainedOn } from './stored-runs.ts'
@@ -194,7 +194,7 @@ const bucketOf = number('bucket')
 
 const placeOf = record({
   project: text('project'),
-  branch: word('branch', branchClasses),
+  branch: oneOf('branch', branchClasses),
   runs: number('runs'),
   failed: number('failed'),
   totalMs: number('total_ms'),
@@ -215,7 +215,7 @@ const rowOf: (row: Row) => StoredTrendRow = record({
   project: text('project'),
   job: jobOf,
   bucket: bucketOf,
-  branch: word('branch', branchClasses),
+  branch: oneOf('branch', branchClasses),
   source: text('source'),
   pipelineName: text('pipeline_name'),
   ...figures,
