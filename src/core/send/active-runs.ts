@@ -12,8 +12,8 @@ import type { Repositories } from '../store/ports/repository.ts'
 import type { TelemetrySettings } from '../telemetry/settings.ts'
 import type { Totals } from '../store/ports/totals.ts'
 
-// The sources of exported and scraped metrics of pipelines, including the last readings of gauges and the metrics that features measure for each
-// project.
+// The sources of the pipeline metrics that are exported and scraped: totals, counts of active runs, the last gauge readings, and the metrics that
+// features measure for projects.
 export interface MetricSources {
   readonly totals: Pick<Totals, 'read' | 'metrics' | 'ofMetric' | 'active' | 'activeJobs'>
   readonly recentRuns: Pick<Repositories['recentRuns'], 'get' | 'change' | 'now'>
@@ -27,7 +27,7 @@ export interface MetricSources {
 
 /**
  * Returns the current metrics by project, group or instance: active runs and jobs, the last readings of the inventory's gauges, and feature metrics.
- * `scope` limits them to the projects that the reader may see, because the result of a query may include a hidden project.
+ * `scope` limits them to the projects that the reader may see, because the points of a configured query may name other projects.
  */
 export async function measuredNow(
   { gaugeReadings, others, settings }: MetricSources,
@@ -81,8 +81,8 @@ export async function readActive(source: ActiveSources): Promise<ActiveTotals[]>
 }
 
 /**
- * Returns the active runs and jobs for a metrics scrape. A scrape stores nothing. Series that began and ended since metrics were last pushed are
- * unknown to it, and therefore missing.
+ * Returns the active runs and jobs for a metrics scrape. A scrape stores nothing, so series that began and ended since metrics were last pushed are
+ * missing.
  */
 export async function lookAtActive(source: ActiveSources): Promise<ActiveTotals[]> {
   const { recentRuns, profile, settings } = source
@@ -146,7 +146,7 @@ function byProject({ seen, jobs = [], since }: RecentRuns, profile: ByInstance<s
   })
 }
 
-/** Returns the series that are active now, and the series of the last day with a count of 0. */
+/** Returns the series that are active now, and, with a count of 0, the series that were active within the last day. */
 function recent<T extends Counted>(
   seen: readonly Seen<T>[],
   active: readonly T[],
@@ -179,9 +179,9 @@ function jobSeries({ key, state, workerType, tagSet }: ActiveJobs): string {
   return JSON.stringify([key.instance, key.projectId, state, workerType, tagSet])
 }
 
-// Active jobs are counted by project, state, runner type and tags. Each count includes the time at which its longest-waiting job began to wait. No
-// source reports this time: the last observation of the job's run gives the latest possible time. The earliest of these times is stored for the jobs
-// that have waited longest.
+// Active jobs are counted by project, state, runner type and tags. Each count comes with the time at which its longest-waiting job began to wait. No
+// source reports that time. The last observation of a run gives an upper bound for its waiting jobs, and the earliest bound so far is stored for the
+// jobs that have waited longest.
 
 /** The maximum number of waiting jobs that are stored. */
 const maxPending = 1_000

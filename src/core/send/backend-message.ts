@@ -16,7 +16,7 @@ export function messageOf(body: Uint8Array, contentType: string | undefined): st
   return shorten(said ?? '')
 }
 
-/** Shortens a text to one line without secrets; undefined if nothing remains. */
+/** Shortens a message to one line and removes secrets; undefined if nothing remains. */
 export function shorten(text: string): string | undefined {
   return briefly(text, maxLength)
 }
@@ -56,7 +56,7 @@ function textMessage(text: string, contentType: string | undefined): string {
   }
 }
 
-/** Returns the title of a web page, in which proxies report the reason. If there is no title, returns the page's text without its tags. */
+/** Returns the title of a web page, because proxies put the reason there. If there is no title, returns the text of the page without its tags. */
 function pageMessage(text: string): string {
   const page = text.slice(0, maxPageLength)
   const title = /<title[^<>]*>([^<]*)</i.exec(page)?.[1]?.trim()

@@ -2,18 +2,19 @@
 //
 // 1. An entry that cannot be sent at all becomes a dead letter: its bytes are damaged, a header has no value, or the destination no longer takes its
 //    project.
-// 2. The others are packed into requests, those with fewer attempts first. From the fifth attempt on, each request has fewer of them, so that
-//    eventually a bad entry waits and is sent alone.
-// 3. Requests are sent one after the other, and their entries settled by the verdict (`verdict.ts`):
+// 2. The other entries are packed into requests, those with fewer attempts first. From the fifth attempt on, an entry shares its request with ever
+//    fewer others, so that a bad entry is eventually sent alone.
+// 3. Requests are sent one after another, and their entries are settled by the verdict (`verdict.ts`):
 //    - delivered;
-//    - rejected for the content: the request is halved until the rejected entries are isolated (for eight entries with one bad: seven requests);
-//    - later: a response that an entry may have caused (a 5xx, or none) counts as an attempt for each entry, and the batch ends;
+//    - rejected content: the request is halved until the rejected entries are isolated (one bad entry among eight takes seven requests);
+//    - retry later: the batch ends. If an entry may have caused the failure (a 5xx, or no response), it counts as an attempt for each entry in the
+//      request;
 //    - rejected credentials: the batch ends, and no entry is blamed.
 // 4. Entries that were rejected alone become dead letters, unless the destination has accepted nothing since the start: then its address may be
 //    wrong, and they wait.
-// 5. If a batch ends early (also at the end of its lease), the remaining entries are returned unsent.
+// 5. If a batch ends early, for example because its lease ends, the remaining entries are returned unsent.
 //
-// Dead letters are only decided at the end, because one accepted request proves that the address is right.
+// Dead letters are decided only at the end, because one accepted request proves that the address is right.
 import { backoff, type BackoffOptions } from '../../lib/backoff.ts'
 import { blames, sentenceOf, type Later, type Unacceptable } from './verdict.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
@@ -73,7 +74,7 @@ const halvedFrom = 5
 const maxHalved = 8
 /** The reasons for dead letters that were never sent to a backend. */
 const damage = 'not sent: the stored data is damaged'
-const valueless = 'a template of the destination’s headers has no value for its project'
+const valueless = 'not sent: a template in the headers of the destination has no value for this project'
 const foreign = 'not sent: the destination is no longer configured for this project (`projects`)'
 
 /** The minimum number of attempts to settle entries, even if the lease expires in the meantime. */
@@ -93,7 +94,10 @@ export class Batch {
     this.#unsettled = new Set(batch.lease.items.map(({ id }) => id))
   }
 
-  /** Sends the batch. Resolves when every entry is settled. Rejects if the store does not accept the settlements before the lease ends. */
+  /**
+   * Sends the batch. Resolves when every entry is settled. Rejects if the store cannot settle them by the end of the lease, and either the exporter
+   * is stopping or the error is not a StoreError.
+   */
   async send(): Promise<void> {
     const items = await this.#items()
     items.sort((a, b) => a.entry.tries - b.entry.tries)
@@ -236,8 +240,9 @@ export class Batch {
   }
 
   /**
-   * Settles entries, and retries while the lease lasts and the store does not respond: a delivered entry that is not settled would be sent twice. All
-   * settlements are of one kind. Returns the number of entries that another replica has taken over.
+   * Settles entries, and retries until the store has done so, because a delivered entry that is not settled would be sent again. After the end of
+   * the lease it throws if the exporter is stopping or the error is not a StoreError. All settlements are of one kind. Returns the number of entries
+   * that another replica has taken over.
    */
   async #settle(settlements: readonly Settlement[]): Promise<number> {
     const [first] = settlements

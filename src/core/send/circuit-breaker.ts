@@ -37,9 +37,9 @@ export type Failure = Exclude<Verdict, { as: 'delivered' }>
 
 export interface CircuitBreakerOptions {
   readonly bearer?: Bearer | undefined
-  /** The pauses while an endpoint is unavailable. */
+  /** The pauses between probes of an unavailable endpoint. */
   readonly pauses: BackoffOptions
-  /** The pauses while an endpoint rejects the credentials, or every request. */
+  /** The pauses between probes of an endpoint that rejects the credentials or every request. */
   readonly probes: BackoffOptions
   readonly clock: Clock
   readonly log: Log

@@ -15,7 +15,9 @@ import type { Outbox, ExportQueue } from '../store/ports/outbox.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { Sender } from './sender.ts'
 
-/** The limits of an export queue. `pauses` are the delays between two attempts to send an entry, and between two probes of an unavailable endpoint. */
+/**
+ * The limits of an export queue. `pauses` are the delays between two attempts to send an entry, and between two probes of an unavailable endpoint.
+ */
 export interface QueueLimits extends Pick<BatchContext, 'batchBytes' | 'pauses'> {
   /** The maximum number of entries in one lease. */
   readonly batchItems: number
@@ -80,7 +82,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const breaker = new CircuitBreaker({ bearer, pauses: limits.pauses, probes, clock, log })
   const stats = createExportStats(queue, clock, log, options.meters)
   const inFlight = new Set<Promise<void>>()
-  /** A send may take twice the timeout, and a lease leaves time for two sends. */
+  /** A send takes at most twice the timeout, and a lease lasts long enough for two sends. */
   const maxSend = 2 * timeoutMs + 5_000
   const leaseMs = 2 * maxSend + 20_000
   let stopping = false
@@ -106,7 +108,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
     clock,
     log,
     turn: async () => {
-      // An entry may have been added after this turn's lease and before a call to `rest`. Therefore `rest` resolves only after the next turn.
+      // An entry may have been added after this turn's lease but before `rest` was called, so `rest` resolves only after the next turn.
       const waiting = resting
       resting = []
       const rest = await turn().catch((error: unknown) => {

@@ -25,7 +25,7 @@ export interface ExportCounters {
   lost: number
 }
 
-/** Self-telemetry meters for export requests. */
+/** The daemon's own metrics about export requests. */
 export interface ExportMeters {
   /** Records that one request has ended, with or without a response. `bytes` is the size before compression. */
   requested(queue: ExportQueue, request: { as: Verdict['as']; tookMs: number; items: number; bytes: number }): void

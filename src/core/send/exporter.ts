@@ -66,9 +66,9 @@ export interface TriedNow {
 const defaultLimits: QueueLimits = {
   batchItems: 100,
   batchBytes: 4 * 1024 * 1024,
-  // A lease contains about a hundred chunks of twenty jobs each, which need fifteen times as much memory once they are decompressed. Processing a
-  // lease takes several turns of the event loop, and in each turn a group of deliveries may be taken in. With forty chunks in a lease, exports fell
-  // behind the deliveries under full load.
+  // 256 KiB are about a hundred chunks of twenty jobs each. Decompressed, they take fifteen times as much memory, so a lease must not be much larger.
+  // Processing a lease takes several turns of the event loop, and deliveries may be taken in during each of them. So a lease must not be much smaller
+  // either: with forty chunks per lease, exports fell behind the deliveries under full load.
   leaseBytes: 256 * 1024,
   inFlight: 4,
   pauses: { first: 1_000, max: 300_000 },

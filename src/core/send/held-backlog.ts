@@ -3,8 +3,8 @@
 // it.
 //
 // 1. Before anything is sent, each destination's endpoints are compared with the stored ones.
-// 2. The entries that are pending for another endpoint are moved: from `tempo` to `tempo@1f3c9a2b`, where the second part is the mark of the former
-//    endpoint.
+// 2. The entries that are pending for another endpoint are moved, for example from `tempo` to `tempo@1f3c9a2b`, where the suffix is a hash of the
+//    former endpoint.
 // 3. Then the new endpoint is stored. If the process dies before that, the next process moves the remaining entries.
 // 4. If the former endpoint is configured again, the entries that were held for it are moved back.
 import { createHash } from 'node:crypto'
@@ -86,7 +86,7 @@ export async function heldBacklogs(
   return held
 }
 
-/** Confirms held backlogs: their entries are sent to the current endpoint of their destination. Returns the number of these entries. */
+/** Confirms held backlogs: their entries will be sent to the current endpoint of their destination. Returns the number of entries. */
 export async function confirmHeld(outbox: HoldOptions['outbox'], held: readonly HeldBacklog[]): Promise<number> {
   let moved = 0
   for (const { destination, signal, name } of held) moved += await moveAll(outbox, { destination, signal }, name)

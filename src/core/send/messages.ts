@@ -38,16 +38,16 @@ export function requestOf(body: Uint8Array): Uint8Array {
 }
 
 /**
- * Releases the memory of a decompressed request that is no longer used. `giveBack` would not do so, because zlib gives each request a larger buffer
- * of its own.
+ * Releases the memory of a decompressed request that is no longer used. `giveBack` would not release it: it skips slices of larger buffers, and zlib
+ * allocates a larger buffer for each request.
  */
 export function release(request: Uint8Array): void {
   if (request.buffer instanceof ArrayBuffer) request.buffer.transfer(0)
 }
 
 /**
- * Joins several requests for a signal. Concatenating them is enough for most signals, because repeated protobuf fields merge. But a backend accepts
- * only one metric point for each series and time.
+ * Joins several requests for a signal. For most signals it is enough to concatenate them, because repeated protobuf fields merge. Metrics are merged
+ * point by point, because a backend accepts only one point for each series and time.
  */
 export function joined(signal: Signal, requests: readonly Uint8Array[]): Uint8Array {
   const [first, ...others] = requests

@@ -16,7 +16,7 @@ export interface FlushTarget extends Pick<Destination, 'name' | 'takes' | 'heade
   readonly isCumulative: boolean
   readonly sender: Sender
   readonly stats: ExportStats
-  /** Why the last flush failed, as the circuit breaker names the cause; undefined before the first flush and after a successful one. */
+  /** Why the last flush failed, as one of the circuit breaker's causes; undefined before the first flush and after a successful one. */
   cause: TripCause | undefined
   hasAccepted: boolean
   /** The time on the `elapsed` clock before which no flush is sent, because the backend asked for a pause. */
@@ -85,8 +85,8 @@ export class MetricDelivery {
   }
 
   /**
-   * Splits a rejected request, so that a rejected project does not delay the others. If a destination rejects everything, the projects are not all
-   * tried separately.
+   * Splits a rejected request, so that a rejected project does not delay the others. If a destination rejects everything, most projects are not tried
+   * separately.
    */
   async #divide(projects: readonly TakenProject[], sent: Sent): Promise<boolean> {
     const [only, ...others] = projects

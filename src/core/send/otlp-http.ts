@@ -138,8 +138,8 @@ function exchange(
       finish(reason)
       begun?.abort(new Error(reason))
     }
-    const onStop = (): void => cut('stopped before an answer')
-    const late = `no answer within ${timeoutMs / 1000} s`
+    const onStop = (): void => cut('stopped before a response')
+    const late = `no response within ${timeoutMs / 1000} s`
     const deadline = performance.now() + timeoutMs
     const timer = after(
       timeoutMs,
@@ -170,7 +170,7 @@ function exchange(
       },
       onResponseData: (_controller, chunk) => {
         size += chunk.length
-        if (size > maxAnswerBytes) cut('the answer is too long')
+        if (size > maxAnswerBytes) cut('the response is too long')
         else chunks.push(chunk)
       },
       onResponseEnd: () => finish('no answer'),
@@ -188,7 +188,7 @@ function grpcBy(error: unknown, origin: string): 'frames' | 'port' | undefined {
   return isGrpcPort(origin) && strangerBy(error) !== undefined ? 'port' : undefined
 }
 
-/** If several addresses were tried, the first error is the most useful one. */
+/** If connecting to several addresses failed, the first error is the most useful one. */
 function networkReason(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return networkReason(error.errors[0])
   const message = reasonOf(error)

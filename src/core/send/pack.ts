@@ -1,7 +1,7 @@
 // Packs the messages of a batch into requests.
 import type { HeaderValues } from './destination.ts'
 
-/** An item with the bytes and the header values that determine its request. */
+/** An item to be packed: its bytes, and the header values that its request needs. */
 export interface Packable {
   readonly bytes: Uint8Array
   /** The values for the templates in the request headers. */
@@ -9,8 +9,8 @@ export interface Packable {
 }
 
 /**
- * Packs items into requests of at most `limit` bytes with the same headers, in their order. A larger item gets its own request. `maxItems` returns
- * the maximum number of items for a request with this item.
+ * Packs items, in order, into requests of at most `limit` bytes. All items of a request have the same header values. An item larger than `limit` gets
+ * a request of its own. `maxItems` returns the maximum number of items in a request that contains the given item.
  */
 export function packed<Item extends Packable>(
   items: readonly Item[],

@@ -32,8 +32,8 @@ export interface SenderOptions extends Pick<Destination, 'bearer' | 'proxy'> {
 }
 
 /**
- * Compression level 1 takes half the time of the default level, and its output is a few percent larger. With larger chunks, a body of 640 KB wakes
- * the main thread once or twice instead of four times, which halves the cost on that thread.
+ * Compression level 1 takes half the time of the default level, and its output is a few percent larger. With larger output chunks, a body of 640 KB
+ * wakes the main thread once or twice instead of four times, which halves the cost on that thread.
  */
 const fast = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024, memLevel: constants.Z_MAX_MEMLEVEL }
 const inThePool = promisify(gzip)

@@ -35,7 +35,7 @@ function unlessDamaged<T>(read: () => T): T | undefined {
   }
 }
 
-// The name and the attributes of one span, log record or metric in a request, as people see it.
+// The name and the attributes of one span, log record or metric in a request, prepared for display.
 interface ShownContent {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>

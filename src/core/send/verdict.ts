@@ -60,9 +60,9 @@ interface Refusal<As> {
   readonly message: string
 }
 
-/** The backend rejected the credentials. A retry can only succeed with different credentials. */
+/** The backend rejected the credentials. Only different credentials can make a retry succeed. */
 export type Unauthorized = Refusal<'unauthorized'>
-/** The backend rejected the content. A retry can only succeed with different content. */
+/** The backend rejected the content. Only different content can make a retry succeed. */
 export type Unacceptable = Refusal<'unacceptable'>
 
 /**
@@ -95,7 +95,7 @@ export function sentenceOf(verdict: { readonly status?: number | undefined; read
   return verdict.status === undefined ? verdict.message : `HTTP ${verdict.status}: ${verdict.message}`
 }
 
-/** True if an entry of the request may itself be the cause. After five such responses the entry is sent alone. */
+/** True if an entry of the request may itself have caused the failure. After five such failures, the entry is sent in ever smaller requests. */
 export function blames(verdict: Later): boolean {
   return verdict.kind === 'server' || verdict.outcomeUnknown
 }
@@ -125,7 +125,11 @@ function deliveredBy(answer: Answered, signal: Signal): Extract<Verdict, { as: '
   // The receiver of a notification may confirm it with a web page. Such a response counts as success, because people must not get the notification
   // again and again.
   if (signal === 'notifications' && isWebPage(answer.body, answer.contentType))
-    return { as: 'delivered', rejected: 0, message: 'a web page answered; check that the URL is that of the receiver' }
+    return {
+      as: 'delivered',
+      rejected: 0,
+      message: 'the response is a web page; check that the URL is that of the receiver',
+    }
   const { rejected, text } = partialSuccess(answer, signal)
   const message = shorten(text)
   return { as: 'delivered', rejected, ...(message === undefined ? {} : { message }) }

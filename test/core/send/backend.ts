@@ -123,15 +123,15 @@ export class Backend {
     return this.requests.filter(({ status }) => status !== undefined && status < 300).flatMap(({ ids }) => ids)
   }
 
-  /** Checks `holds` after every request, and resolves once it returns true. Rejects after two minutes. */
-  async until(holds: (backend: Backend) => boolean): Promise<void> {
-    if (holds(this)) return
+  /** Resolves once `condition` returns true. It is checked at once, and after every request. Rejects after two minutes. */
+  async until(condition: (backend: Backend) => boolean): Promise<void> {
+    if (condition(this)) return
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => {
-        reject(new Error(`not seen in ${this.requests.length} requests: ${String(holds)}`))
+        reject(new Error(`not seen in ${this.requests.length} requests: ${String(condition)}`))
       }, 120_000)
       const look = (): void => {
-        if (!holds(this)) return
+        if (!condition(this)) return
         clearTimeout(timer)
         this.#watchers = this.#watchers.filter(other => other !== look)
         resolve()

@@ -32,7 +32,7 @@ function world() {
 }
 
 describe('a circuit breaker', () => {
-  it('keeps the circuit breaker closed at first, and admits one small batch at a time until something is accepted', async () => {
+  it('is closed at first, and admits one small batch at a time until a request is accepted', async () => {
     const { breaker } = world()
     expect([breaker.state, breaker.isProven, await breaker.admit()]).toEqual(['closed', false, 8])
     breaker.accepted()
@@ -40,7 +40,7 @@ describe('a circuit breaker', () => {
   })
 
   it.each(causes)(
-    'moves the circuit breaker from closed to open, half-open and, once a probe is accepted, back to closed: %s',
+    'moves from closed to open, half-open and, once a probe is accepted, back to closed: %s',
     async cause => {
       const { breaker, trip, move, lines } = world()
       breaker.accepted()
@@ -63,7 +63,7 @@ describe('a circuit breaker', () => {
     },
   )
 
-  it.each(causes)('waits longer after each failed probe, up to a limit: %s', cause => {
+  it.each(causes)('waits longer after each failed probe, up to a maximum: %s', cause => {
     const { breaker, trip, move, lines } = world()
     let before = 0
     for (let n = 0; n < 20; n += 1) {
@@ -87,7 +87,7 @@ describe('a circuit breaker', () => {
     expect(trip('unavailable')).toBeLessThanOrEqual(2_000)
   })
 
-  it('keeps the circuit breaker open when an older request succeeds, and extends its pause on a later Retry-After', () => {
+  it('stays open when an older request succeeds, and extends its pause on a later Retry-After', () => {
     const { breaker, trip } = world()
     trip('unavailable')
     breaker.accepted()

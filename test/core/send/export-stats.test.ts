@@ -1,4 +1,4 @@
-// Tests what the pages and the log say about a backend's responses.
+// Tests what the pages and the log show about a backend's responses.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createExportStats, type ExportStats } from '../../../src/core/send/export-stats.ts'
 import { listeningLog, traces } from './bench.ts'
@@ -22,13 +22,13 @@ describe('the statistics of an export queue', () => {
     expect(lines).toEqual([])
   })
 
-  it('show that a backend has rejected items even if it gives no reason', () => {
+  it('show that a backend has rejected items even if the backend gives no reason', () => {
     deliver(3)
     expect(stats.counters.partiallyRejected).toBe(3)
     expect(stats.lastError).toEqual({ message: 'no reason given', at: now })
   })
 
-  it('log a message that a backend repeats only once', () => {
+  it('log a message only once if the backend repeats it', () => {
     for (const message of ['use gRPC', 'use gRPC', 'use less']) deliver(0, message)
     expect(stats.lastError).toEqual({ message: 'use less', at: now })
     expect(lines.map(({ level }) => level)).toEqual(['warn', 'warn'])

@@ -62,7 +62,7 @@ describe('pending exports', () => {
   })
 
   it('sends exports as soon as they are pending and the queue is woken', async () => {
-    // No pause of the exporter ends by itself.
+    // In this test, no pause of the exporter ends by itself.
     const sleep: Clock['sleep'] = async (_ms, signal) => systemClock.sleep(3_600_000, signal)
     const exporter = bench.exporter([destination(backend.url)], { clock: { ...systemClock, sleep } })
     exporter.start()
@@ -117,7 +117,7 @@ describe('pending exports', () => {
     expect(state).toBe('closed')
     expect(counters).toMatchObject({ delivered: 20, rejected: 0, lost: 0 })
     expect(counters.repeated > 0).toBe(behaviour === 'cut')
-    // Only small batches are sent until something is accepted.
+    // Only small batches are sent until a request is accepted.
     expect(backend.requests.slice(0, 4).every(({ ids }) => ids.length <= 8)).toBe(true)
   })
 

@@ -70,7 +70,7 @@ it("sends a gauge under the profile's names, with an age that is computed at sen
   expect(points[0]?.attributes).toEqual({ 'gitlab.agent.name': 'production' })
 })
 
-it("sends a group's gauge with the group's name, and counts down a gauge for a due date", async () => {
+it("sends a group's gauge with the group's name, and a due date as the remaining time", async () => {
   const due = { metric: 'platform.milestone.due', attributes: {}, value: { until: now - 60_000 } }
   const { project: _, ...reading } = agents('acme', 0)
   await store.repositories.gaugeReadings.put({ ...reading, group: 'acme', points: [due] })

@@ -35,20 +35,28 @@ async function verdictAt(url: string): Promise<Verdict> {
 }
 
 it.each([
-  ['a server of HTTP/2', () => createHttp2(), 'http'],
-  ['one with TLS', () => createSecureServer(tls), 'https'],
-  ['one that greets with its settings', () => talking(socket => socket.end(), settings), 'http'],
-  ['one that greets with empty settings', () => talking(socket => socket.end(), frame(4, Buffer.alloc(0))), 'http'],
-  ['one that says good bye', () => talking(socket => socket.end(goAway)), 'http'],
-  ['one that greets and says good bye', () => talking(socket => socket.end(goAway), settings), 'http'],
-  ['a client of HTTP/2', () => talking(socket => socket.end('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')), 'http'],
-  ['one with TLS that agrees on no protocol', () => createTls(tls, socket => socket.end(settings)), 'https'],
+  ['an HTTP/2 server', () => createHttp2(), 'http'],
+  ['an HTTP/2 server with TLS', () => createSecureServer(tls), 'https'],
+  ['a server that first sends its settings', () => talking(socket => socket.end(), settings), 'http'],
+  [
+    'a server that first sends empty settings',
+    () => talking(socket => socket.end(), frame(4, Buffer.alloc(0))),
+    'http',
+  ],
+  ['a server that responds with GOAWAY', () => talking(socket => socket.end(goAway)), 'http'],
+  ['a server that sends its settings, then GOAWAY', () => talking(socket => socket.end(goAway), settings), 'http'],
+  [
+    'an endpoint that responds as an HTTP/2 client',
+    () => talking(socket => socket.end('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')),
+    'http',
+  ],
+  ['a TLS server that negotiates no protocol', () => createTls(tls, socket => socket.end(settings)), 'https'],
 ] as const)('reports that the endpoint is OTLP/gRPC and that nothing was received: %s', async (_, server, scheme) => {
   const url = `${scheme}://127.0.0.1:${await listen(server())}/v1/traces`
   expect(await verdictAt(url)).toEqual({ as: 'later', kind: 'other', message: sentence, outcomeUnknown: false })
 })
 
-it('does not report gRPC for every unknown endpoint', async () => {
+it('does not mistake every unknown endpoint for a gRPC server', async () => {
   const mail = `http://127.0.0.1:${await listen(talking(socket => socket.end(), Buffer.from('220 mail ESMTP\r\n')))}`
   expect(await verdictAt(mail)).toMatchObject({
     kind: 'unreachable',
@@ -58,7 +66,7 @@ it('does not report gRPC for every unknown endpoint', async () => {
   expect(await verdictAt(closing)).toMatchObject({ kind: 'unreachable', outcomeUnknown: true })
 })
 
-it('suspects gRPC because of the port if the endpoint does not use HTTP, and keeps exports that it may have received', () => {
+it('suspects gRPC because of the port if the endpoint does not use HTTP, and keeps exports that the endpoint may have received', () => {
   const reason = 'it closes the connection: other side closed (UND_ERR_SOCKET)'
   const answer = { kind: 'failed', reason, outcomeUnknown: true, grpcBy: 'port' } as const
   expect(verdictOf(answer, 'traces', 0)).toEqual({
@@ -68,7 +76,7 @@ it('suspects gRPC because of the port if the endpoint does not use HTTP, and kee
   expect(verdictOf(answer, 'notifications', 0)).toMatchObject({ kind: 'unreachable', message: reason })
 })
 
-it('reports a gRPC endpoint in the doctor, with the port to use instead', async () => {
+it('reports a gRPC endpoint in `pipespan doctor`, with the port to use instead', async () => {
   const url = `http://127.0.0.1:${await listen(createHttp2())}/v1/traces`
   const [finding] = await checkDestinations([{ name: 'default', signals: { traces: endpoint(url) } }], false)
   expect(finding).toMatchObject({

@@ -27,7 +27,7 @@ const held = async () => heldBacklogs(bench.store.outbox, bench.store.repositori
 describe('pending exports of telemetry', () => {
   const queue = { destination: 'default', signal: 'traces' } as const
 
-  it('are held if the endpoint changes, which the log says with both endpoints, but without their queries', async () => {
+  it('are held if the endpoint changes; the log names both endpoints without their query strings', async () => {
     await startWith(queue, 'https://one.example.com/v1/traces?token=abc')
     await bench.enqueue([1, 2])
     await startWith(queue, 'https://two.example.com/v1/traces?token=def')

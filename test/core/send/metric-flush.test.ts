@@ -21,7 +21,7 @@ let now: number
 let store: Store
 let receiver: OtlpReceiver
 let flushes: MetricFlush[]
-/** How many times each flush has paused. Once it pauses, it has processed all responses. */
+/** For each flush, the number of its pauses. When it pauses, it has processed all responses. */
 let rests: Map<MetricFlush, () => number>
 const clock: Clock = {
   now: () => now,
@@ -217,7 +217,7 @@ describe('the flush of cumulative metrics', () => {
     const projects = receiver.requests.map(
       ({ metrics }) => new Set(metrics.map(({ resource }) => resource.attributes['service.instance.id'])),
     )
-    // The first project alone is rejected in the same way as all projects together, so the daemon tries no other project.
+    // Every project alone would be rejected in the same way as all projects together, so after the first one the daemon tries no other project.
     expect(projects).toContainEqual(new Set(['1']))
     expect(projects).not.toContainEqual(new Set(['2']))
   })
@@ -235,7 +235,7 @@ describe('the flush of cumulative metrics', () => {
     expect(receiver.requests.map(({ status }) => status)).toEqual([429, 200])
   })
 
-  it('retries the metric flush at once on request, unless nothing is pending', async () => {
+  it('retries the metric flush at once on request, if it is paused', async () => {
     await run(pipeline(1))
     receiver.misbehave({ fault: { kind: 'status', status: 429, headers: { 'retry-after': '300' } }, times: 1 })
     const flush = start()

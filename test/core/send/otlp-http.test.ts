@@ -88,7 +88,7 @@ describe('a single OTLP POST request', () => {
       const answer = await post(plain({ timeoutMs }))
       return backend.requests.length === 0 ? undefined : { answer, timeoutMs }
     })
-    expect(answer).toEqual({ kind: 'failed', reason: `no answer within ${timeoutMs / 1000} s`, outcomeUnknown: true })
+    expect(answer).toEqual({ kind: 'failed', reason: `no response within ${timeoutMs / 1000} s`, outcomeUnknown: true })
   })
 
   it('uses the status of a response even if its body never ends', async () => {
@@ -145,7 +145,7 @@ describe('a single OTLP POST request', () => {
     expect(sent).toBe(2)
   })
 
-  it('reports what is wrong with a TLS file, and the remedy', () => {
+  it('reports what is wrong with a TLS file, and how to fix it', () => {
     const tls = { caFile: '/nowhere/ca.pem' }
     expect(() => createOtlpHttp(plain({ tls }), undefined, 1)).toThrow(
       'The OTLP CA certificate /nowhere/ca.pem cannot be read (ENOENT). Use a PEM file that this process can read.',

@@ -35,7 +35,7 @@ describe('a stored message', () => {
     expect(shown).toContainEqual({ name, attributes: expect.objectContaining(attributes) as unknown })
   })
 
-  it('is shown as nothing if it is damaged', () => {
+  it('is not shown if it is damaged', () => {
     for (const signal of signals) {
       const damaged = stored(signal).subarray(0, -3)
       expect([contentsOf(signal, damaged), messageAsJson(signal, damaged)]).toEqual([undefined, undefined])

@@ -64,7 +64,7 @@ describe('stopping the exporter', () => {
 })
 
 describe('stopping the metric flush', () => {
-  it('leaves the flush to another replica for good, even if the stopped one is woken', async () => {
+  it('leaves the flush to another replica, even if the stopped replica is woken afterwards', async () => {
     const { totals, repositories, leases } = bench.store
     const flush = createMetricFlush({
       ...{ ...repositories, totals, leases, destinations: [], settings: telemetrySettings({ profiles }) },
@@ -80,7 +80,7 @@ describe('stopping the metric flush', () => {
 })
 
 describe('flushing the exporter', () => {
-  it('does not make a flush wait for a backend that accepts nothing', async () => {
+  it('does not wait for a backend that accepts nothing', async () => {
     backend.behave = () => ({ status: 503, headers: { 'retry-after': '600' } })
     const exporter = bench.exporter([destination(backend.url)])
     exporter.start()

@@ -48,11 +48,11 @@ describe("the verdict on a backend's response", () => {
   it('resends exports after a network failure or a timeout, and reports whether the outcome is unknown', () => {
     const refused = verdictOf({ kind: 'failed', reason: 'ECONNREFUSED', outcomeUnknown: false }, 'traces', now)
     expect(refused).toEqual({ as: 'later', kind: 'unreachable', message: 'ECONNREFUSED', outcomeUnknown: false })
-    const late = verdictOf({ kind: 'failed', reason: 'no answer within 10 s', outcomeUnknown: true }, 'traces', now)
+    const late = verdictOf({ kind: 'failed', reason: 'no response within 10 s', outcomeUnknown: true }, 'traces', now)
     expect(late).toMatchObject({ as: 'later', kind: 'unreachable', outcomeUnknown: true })
   })
 
-  it('has exactly one verdict for every status, and retries after unknown statuses', () => {
+  it('gives every status exactly one verdict, and retries after unknown statuses', () => {
     const dead = new Set([400, 413, 422])
     fc.assert(
       fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
@@ -125,7 +125,7 @@ describe("a backend's partial success", () => {
     expect(verdictOf(answer, signal, now)).toEqual({ as: 'delivered', rejected: 12, message: 'old' })
   })
 
-  it('treats a partial success that rejects nothing as a mere message', () => {
+  it('treats a partial success that rejects nothing as a message only', () => {
     const { body } = partialSuccess(0, 'please use gRPC')
     expect(judge(200, { body: body as Uint8Array, contentType: 'application/x-protobuf' })).toEqual({
       as: 'delivered',
@@ -159,17 +159,17 @@ describe('a 2xx response that is not from an OTLP receiver', () => {
 
   it.each([
     ['a page', page, 'text/html; charset=utf-8'],
-    ['a page without a type', page, undefined],
-    ['a page called text', page, 'text/plain'],
-    ['a page called protobuf', page, 'application/x-protobuf'],
+    ['a page without a content type', page, undefined],
+    ['a page declared as text', page, 'text/plain'],
+    ['a page declared as protobuf', page, 'application/x-protobuf'],
     ['a page after a byte order mark and blank lines', `\uFEFF\r\n\n ${page}`, 'text/html'],
     ['a page that begins with a comment', `<!-- login -->${page}`, undefined],
-    ['a page in capitals', page.toUpperCase(), 'TEXT/HTML'],
+    ['a page in upper case', page.toUpperCase(), 'TEXT/HTML'],
     ['XHTML', `<?xml version="1.0"?>${page}`, 'application/xhtml+xml'],
-    ['a piece of a page after text', 'Please <a href="/login">log in</a>.', 'text/html'],
+    ['text with a link', 'Please <a href="/login">log in</a>.', 'text/html'],
     ['a page in UTF-16', Buffer.from(page, 'utf16le'), 'text/html; charset=utf-16'],
     ['a compressed page', gzipSync(page), 'text/html'],
-    ['XML of a store of objects', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
+    ['an XML error of an object store', '<Error><Code>AccessDenied</Code></Error>', 'application/xml'],
   ])('retries exports later if a 2xx response contains a web page or similar content: %s', (_, body, contentType) => {
     for (const status of [200, 201, 202, 203]) {
       const verdict = judge(status, { body: Buffer.from(body as string), contentType })
@@ -180,11 +180,11 @@ describe('a 2xx response that is not from an OTLP receiver', () => {
 
   it.each([
     ['nothing', '', 'text/html; charset=utf-8'],
-    ['nothing without a type', '', undefined],
+    ['nothing, without a content type', '', undefined],
     ['JSON', '{}', 'text/html; charset=utf-8'],
     ['JSON with markup', '{"message":"<b>ok</b>"}', 'text/html'],
-    ['a word', 'OK', 'text/html; charset=utf-8'],
-    ['a word as text', 'ok\n', 'text/plain'],
+    ['plain text declared as HTML', 'OK', 'text/html; charset=utf-8'],
+    ['plain text', 'ok\n', 'text/plain'],
     ['a comparison', '1 < 2', 'text/plain'],
   ])("does not mistake a lax receiver's 2xx response for a web page if its body is %s", (_, body, contentType) => {
     expect(judge(200, { body: Buffer.from(body), contentType })).toMatchObject({ as: 'delivered', rejected: 0 })
