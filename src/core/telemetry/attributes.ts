@@ -140,7 +140,7 @@ function shortened(value: AttributeValue, limit: number): AttributeValue {
   return isList(value) ? value.map(item => (typeof item === 'string' ? cut(item, limit) : item)) : value
 }
 
-/** Truncates a text to the limit. Never splits a code point, because not all backends accept invalid UTF-8. */
+/** Truncates a string to the limit. Never splits a code point, because not all backends accept invalid UTF-8. */
 export function cut(text: string, limit: number): string {
   const whole = text.toWellFormed()
   if (whole.length <= limit) return whole

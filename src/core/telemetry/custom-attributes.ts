@@ -136,8 +136,8 @@ export function withCustom(
 }
 
 /**
- * Returns the literals of rules with `metrics` and without `jobs`, by project and ref class. Rules with `sources` never match. The literals depend on
- * nothing else, so a project has as many series as it would without rules. Undefined if there are no such rules.
+ * Returns the literal values that rules with `metrics` and without `jobs` set, by project and ref class. Rules with `sources` never match. The values
+ * depend on nothing else, so a project has as many series as it would without rules. Undefined if there are no such rules.
  */
 export function projectPoints(
   rules: readonly AttributeSetter[],
@@ -201,7 +201,7 @@ function readyRule(rule: AttributeSetter, platformOf: PlatformOf): ReadyRule {
   }
 }
 
-/** Returns a function that matches a text against the patterns, or undefined if there are none. */
+/** Returns a function that matches a string against the patterns, or undefined if there are none. */
 function matcher(choice: Choice): ((text: string | undefined) => boolean) | undefined {
   if (!isChoice(choice)) return undefined
   const matches = chooser(choice)

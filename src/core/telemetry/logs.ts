@@ -25,7 +25,7 @@ export function toLogs(chunk: Chunk, settings: TelemetrySettings): ResourceLogs 
 }
 
 /**
- * Returns the log records of a chunk: the pipeline's record, if the chunk carries it, followed by the records of the jobs, ordered by start and id;
+ * Returns the log records of a chunk: the pipeline's record, if the chunk contains it, followed by the records of the jobs, ordered by start and id;
  * or the records of a job's log or report. A pipeline or job without a time has no span, and therefore no record.
  */
 export function toRecords(chunk: Chunk, settings: TelemetrySettings): LogRecord[] {

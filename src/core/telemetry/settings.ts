@@ -26,7 +26,7 @@ import type { PipelineFacts, ProjectFacts } from '../../model/observation.ts'
 export interface TelemetryProfile {
   /** Prefix of the vendor's own attributes, including the dot. */
   readonly namespace: string
-  /** The value of `vcs.provider.name`. */
+  /** The value of the attribute `vcs.provider.name`. */
   readonly provider: string
 }
 

@@ -1,4 +1,4 @@
-// Prepares a span for a page, with plain numbers. Next to the attribute names from the conventions, it shows the legacy names.
+// Prepares a span for a page, with plain numbers. The attributes from the conventions are shown together with their legacy names.
 import { jobAttributes } from './mapping/job.ts'
 import { pipelineAttributes } from './mapping/pipeline.ts'
 import { plainAttributes } from './otlp/attribute.ts'

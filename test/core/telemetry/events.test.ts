@@ -52,7 +52,7 @@ describe('an event', () => {
     expect(encodeMetrics([chunk], settings)).toHaveLength(0)
   })
 
-  it('uses the time of receipt for an event if the platform reports no time', () => {
+  it('uses the time at which an event was received if the platform reports no time', () => {
     expect(sent({ at: undefined }).time).toBe(receivedAt)
   })
 

@@ -26,21 +26,25 @@ const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00'
 
 describe('the test vectors for the `instance` scheme', () => {
   it.each([
-    ['trace, root 123', traceIdOf(chunk('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
+    ['the trace with root 123', traceIdOf(chunk('instance').trace, instance), '5fbe2c4b2ade95c4e545a4025a7fadc5'],
     ['pipeline 123', pipelineSpanId(chunk('instance')), 'b2562e297a82cf07'],
     ['pipeline 123, attempt 2', pipelineSpanId(chunk('instance', 123, {}, 2)), 'b36ecb05e9c17b9d'],
     ['job 1', jobSpanId(chunk('instance'), job), 'c1a58a5c29466016'],
     ['job 1, attempt 2', jobSpanId(chunk('instance'), { ...job, salt: '2' }), '8602b7b843019a9d'],
-    ['a bridge, as a job', jobSpanId(chunk('instance'), { ...bridge, id: 1 }), 'c1a58a5c29466016'],
+    [
+      'a bridge, which is computed like that of a job',
+      jobSpanId(chunk('instance'), { ...bridge, id: 1 }),
+      'c1a58a5c29466016',
+    ],
     ['section 1 of job 1', sectionSpanId(chunk('instance'), job, 1), 'b0cd152fe3ad79ce'],
-  ])('%s', (_, id, expected) => {
+  ])('computes the expected ID of %s', (_, id, expected) => {
     expect(id).toBe(expected)
   })
 })
 
 describe('the test vectors for the `platform` scheme', () => {
   it.each([
-    ['trace, root 123', traceIdOf(chunk('platform').trace, instance), '0000000000000000000000000000007b'],
+    ['the trace with root 123', traceIdOf(chunk('platform').trace, instance), '0000000000000000000000000000007b'],
     ['pipeline 123', pipelineSpanId(chunk('platform')), '136bcb60d0df151b'],
     ['pipeline 123, attempt 2', pipelineSpanId(chunk('platform', 123, {}, 2)), '5ef141cec367aae8'],
     ['job 1', jobSpanId(chunk('platform'), job), 'c107f83c3bffde41'],
@@ -50,7 +54,7 @@ describe('the test vectors for the `platform` scheme', () => {
     ['section 1 of job 1', sectionSpanId(chunk('platform'), job, 1), '70ea01c17a5c96f5'],
     ['bridge 2', jobSpanId(chunk('platform'), bridge), '0000000000000002'],
     ['bridge 2, attempt 2', jobSpanId(chunk('platform'), { ...bridge, salt: '2' }), '51b2aadeab0e9b4d'],
-  ])('%s', (_, id, expected) => {
+  ])('computes the expected ID of %s', (_, id, expected) => {
     expect(id).toBe(expected)
   })
 })

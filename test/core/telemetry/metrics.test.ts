@@ -35,7 +35,7 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 }
 
 describe('a pipeline with delta temporality', () => {
-  it('measures the jobs in all chunks of a pipeline, each once', () => {
+  it('measures each job once, in all chunks of a pipeline', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )

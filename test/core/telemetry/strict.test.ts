@@ -132,7 +132,7 @@ describe('strict conventions', () => {
 it.each([
   ['contract', contract],
   ['strict', strict],
-])('exports each metric of the totals once: %s', (_name, settings) => {
+])('exports each metric of the totals once with %s conventions', (_name, settings) => {
   const measured = measure(success!, settings)!
   const series = measured.increments.map(increment => ({ ...increment, startedAt: 1 }))
   const [{ scopeMetrics }] = [toCumulative({ ...measured, series }, 10, settings)!]

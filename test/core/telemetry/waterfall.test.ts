@@ -18,7 +18,7 @@ function spansOf(name: string): WaterfallSpan[] {
 
 describe('the waterfalls of complete stories', () => {
   for (const name of Object.keys(stories)) {
-    it(`are as the golden file shows: ${name}`, async () => {
+    it(`match the golden file: ${name}`, async () => {
       await expect(`${waterfall(spansOf(name))}\n`).toMatchFileSnapshot(`../../golden/waterfalls/${name}.txt`)
     })
   }

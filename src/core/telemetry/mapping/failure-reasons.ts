@@ -50,7 +50,7 @@ export const failureReasons: ReadonlyMap<string, FailureMeaning> = new Map<strin
   ['missing_dependency_failure', { ...error, ...unknown }],
 ])
 
-/** Families of failure reasons that the platform keeps extending. Most are about operations that pipelines may not perform on each other. */
+/** Matches groups of failure reasons to which the platform keeps adding. Most are about operations that pipelines may not perform on each other. */
 const familyReasons = /^(?:bridge|downstream|upstream|insufficient|reached)_|._bridge_./
 export const familyMeaning: FailureMeaning = { ...error, ...user }
 

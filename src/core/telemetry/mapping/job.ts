@@ -145,7 +145,7 @@ function urlOf({ job, jobsUrl: url }: JobSubject): string | undefined {
   return job.url ?? (url === undefined ? undefined : `${url}${job.id}`)
 }
 
-/** Returns the runner's URL. Undefined for a group runner, because the job does not report which of its groups owns the runner. */
+/** Returns the runner's URL. Undefined for a group runner, because the job does not report which group owns the runner. */
 function workerUrlOf({ chunk, job }: JobSubject): string | undefined {
   return job.runner === undefined ? undefined : runnerUrl(chunk, job.runner)
 }

@@ -1,5 +1,5 @@
-// Defines the rows of the metric tables: the metric's head, its attributes, and how it is measured. Points have few attributes with few values, and
-// never a run id.
+// Defines the rows of the metric tables: a metric's name, unit and description, its attributes, and how it is measured. Points have few attributes
+// with few values, and never a run id.
 import { ATTR_CICD_PIPELINE_NAME } from './semconv.ts'
 import { branchClassOf } from '../../../model/pipeline.ts'
 import { notBlank, textRow, type AttributeRow, type RowVariant } from './row.ts'
@@ -7,7 +7,7 @@ import type { Chunk, JobSnapshot } from '../../../model/chunk.ts'
 import type { EventChunk } from '../../../model/event.ts'
 import type { RunState } from './statuses.ts'
 
-/** The description of a metric, without its points. */
+/** The name, unit and description of a metric, without its points. */
 export interface MetricHead {
   /** The name of the metric. Vendor names start with `platform.`, which stands for the profile's namespace. */
   readonly name: string
@@ -19,7 +19,7 @@ export interface MetricHead {
   readonly when: string
 }
 
-/** An inventory gauge. Collectors declare the heads of their gauges. The gauge of a configured query has only a name. */
+/** An inventory gauge. Collectors declare the units and descriptions of their gauges. The gauge of a configured query has only a name. */
 export interface GaugeHead extends Omit<MetricHead, 'type' | 'when'> {
   /** The type of the metric, if it is not a gauge. */
   readonly type?: 'histogram' | 'updowncounter' | undefined

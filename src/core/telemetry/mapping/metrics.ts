@@ -41,7 +41,7 @@ const latestStates = { attribute: ATTR_CICD_PIPELINE_RESULT, values: results } a
 
 const latestAttributes: readonly Row[] = [
   refClass,
-  // The value is undefined here, because each result gets its own point.
+  // No value is returned here, because the metric has one point for each result.
   textRow(latestStates.attribute, 'always', () => undefined),
 ]
 
@@ -61,7 +61,7 @@ const conventionAttributes: readonly Row[] = [
 
 const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
-/** Omits the attribute unless the measured state is `executing`, because result and error are not known before. */
+/** Omits the attribute unless the measured state is `executing`, because the result and the error are unknown before. */
 function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
   return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }

@@ -41,7 +41,7 @@ export type AttributeRow<S> =
   | RowOf<S, 'double', number>
   | RowOf<S, 'bool', boolean>
 
-/** Creates a text row with a single name, the usual form for metric attributes. */
+/** Creates a row for a string attribute with a single name, the usual form for metric attributes. */
 export function textRow<S>(
   key: string,
   when: string,

@@ -105,7 +105,7 @@ export function totalsData(series: readonly SeriesTotal[], now: Millis, settings
   )
 }
 
-/** Returns metric heads by the names of their totals, in table order. Obsolete metrics are omitted. */
+/** Returns the metrics that have totals, by the names of these totals, in table order. Obsolete metrics are omitted. */
 export function totalsHeads(
   names: readonly string[],
   settings: TelemetrySettings,

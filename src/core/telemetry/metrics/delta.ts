@@ -15,8 +15,8 @@ import { pointsOfStates } from './cumulative.ts'
 const maxRemembered = 200_000
 
 export interface SeriesCap {
-  /** Returns false if this series would exceed the metric's limit. `most`: a limit for this metric that is lower than the general one. */
-  admits(owner: string, metric: string, series: string, most?: number): boolean
+  /** Returns false if this series would exceed the metric's limit. `maxSeries`: a limit for this metric that is lower than the general one. */
+  admits(owner: string, metric: string, series: string, maxSeries?: number): boolean
   /** Returns false if this value would exceed the limit of `max` values for an attribute. */
   admitsName(owner: string, metric: string, value: string, max: number): boolean
 }
@@ -39,7 +39,8 @@ export function createSeriesCap(limit: number): SeriesCap {
     return true
   }
   return {
-    admits: (owner, metric, series, most = limit) => fits(`${owner}\n${metric}`, series, Math.min(limit, most) - 1),
+    admits: (owner, metric, series, maxSeries = limit) =>
+      fits(`${owner}\n${metric}`, series, Math.min(limit, maxSeries) - 1),
     admitsName: (owner, metric, value, max) => fits(`${owner}\n${metric}\nnames`, value, max),
   }
 }

@@ -71,7 +71,7 @@ function joined(type: MetricHead['type'], a: FoundPoint['value'], b: FoundPoint[
   return { began: Math.min(a.began, b.began), bounds: a.bounds, counts, sum: a.sum + b.sum }
 }
 
-const ofQuery: Omit<GaugeHead, 'name'> = { unit: '1', number: 'double', description: 'Answer of a configured query.' }
+const ofQuery: Omit<GaugeHead, 'name'> = { unit: '1', number: 'double', description: 'Result of a configured query.' }
 
 function headOf(metric: string, { gauges }: TelemetrySettings): MetricHead {
   const head = gauges.get(metric) ?? ofQuery

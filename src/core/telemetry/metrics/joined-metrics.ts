@@ -52,7 +52,7 @@ type AnyPoint = NumberPoint | HistogramPoint
 function joinedPoints<P extends AnyPoint>(points: readonly P[], join: (a: P, b: P) => P): P[] {
   const found = new Map<string, P>()
   for (const point of points) {
-    // A backlog may contain points from before the bounds were configured anew. Their buckets cannot be added to those of today.
+    // A backlog may contain points with the bucket bounds of an earlier configuration. Their buckets cannot be added to those of newer points.
     const bounds = 'explicitBounds' in point ? point.explicitBounds : []
     const key = `${point.timeUnixNano} ${keyOf(point.attributes)} ${bounds.join()}`
     const known = found.get(key)

@@ -114,7 +114,7 @@ export function timeOf(chunk: AnyChunk): Millis | undefined {
   return times && times.end + chunk.number - 1
 }
 
-/** Whether the jobs of the chunk are measured by name. */
+/** Whether durations are measured by job name for this chunk. */
 function measuresJobs({ pipeline, project }: Chunk, { jobMetrics }: TelemetrySettings): boolean {
   if (jobMetrics !== 'default-branch') return jobMetrics === 'all'
   return branchClassOf(pipeline.facts, project) === 'default'

@@ -32,7 +32,7 @@ export function traceIdOf(trace: TraceContext, instance: string): string {
 
 /** Whether a trace ID is derived from the root pipeline, by either scheme, and not taken from a traceparent. */
 export function isDerivedTraceId(traceId: string, instance: string, root: number): boolean {
-  // In scheme `platform`, the trace ID is a number in the lower half, so the upper half is zero. A hash does not begin with so many zeros.
+  // In scheme `platform`, the trace ID is a number in the lower half, so the upper half is zero. A hash practically never begins with so many zeros.
   const scheme = traceId.startsWith('0000000000000000') ? 'platform' : 'instance'
   return traceIdOfRoot({ scheme }, instance, root) === traceId
 }
