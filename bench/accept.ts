@@ -8,14 +8,14 @@ import { interleaved, type Question } from './question.ts'
 export const accept: Question = {
   id: 'accept',
   name: 'durable webhooks accepted per second',
-  against: 'bare node:http that only collects the body',
+  against: 'a bare node:http server that only reads the body',
   // The ratios `atLeast` and `aim` correspond to 1,500 and 2,500 webhooks per second on the machine where the recorded figures were measured.
   asked: { atLeast: 0.065, aim: 0.11 },
   unit: 'requests/s',
   times: { full: 9, quick: 2 },
   terms: () =>
-    'Finished pipelines of 20 jobs (24.6 KB), 32 connections; committed with full sync before the answer; default ' +
-    'settings, traces exported to a local receiver.',
+    'Finished pipelines of 20 jobs (24.6 KB) over 32 connections. Each is committed with full sync before the response. ' +
+    'Default settings; traces are exported to a local receiver.',
   rounds: async function* (quick) {
     await using bare = await startServer('bare-server.ts')
     await using sink = await startServer('sink.ts')

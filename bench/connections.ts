@@ -11,17 +11,17 @@ const open = 1_000
 
 export const connections: Question = {
   id: 'connections',
-  name: `highest resident memory with ${open} open connections, each with a delivery`,
-  against: 'what is asked of it',
+  name: `peak resident memory with ${open} open connections, each with a delivery`,
+  against: 'the accepted maximum',
   asked: { atMost: 1 },
   unit: 'MiB',
   times: { full: 3, quick: 1 },
   terms: () =>
-    `${open} connections that stay open, on each of them one finished pipeline of 20 jobs (24.6 KB), all at once; backend away; ` +
-    'settle delay 0, traces.',
+    `${open} connections that stay open. Each sends one finished pipeline of 20 jobs (24.6 KB), all at the same time. The backend is ` +
+    'unreachable. Settle delay 0; only traces.',
   rounds: async function* () {
     for (;;) {
-      // Behind a proxy, all connections come from one address, so an address may have more than a quarter of them.
+      // With this setting, one address may open more than a quarter of all connections, because behind a proxy they all come from one address.
       await using daemon = await startDaemon({ env: { PIPESPAN_TRUST_PROXY: 'true' } })
       const idle = residentBytes(daemon.pid) / 2 ** 20
       const end = new AbortController()

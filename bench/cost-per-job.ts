@@ -6,21 +6,21 @@ import type { Question } from './question.ts'
 
 export const costPerJob: Question = {
   id: 'cost-per-job',
-  name: 'cost of one job of a pipeline of 2,000',
-  against: 'the cost of one job of a pipeline of 20',
+  name: 'cost of one job in a pipeline of 2,000 jobs',
+  against: 'the cost of one job in a pipeline of 20 jobs',
   asked: { atMost: 1.2 },
   unit: 'µs',
   times: { full: 15, quick: 5 },
   terms: () =>
-    'In one process, from the bytes of the webhook to the bytes of the request: parsed, merged, mapped, encoded.',
+    'In one process, from the bytes of the webhook to the bytes of the request: parsing, merging, mapping, encoding.',
   rounds: async function* () {
     // The same number of jobs is processed on both sides of the comparison: in large pipelines and in small ones.
     const large = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(2_000), 2) }
     const small = { jobs: 4_000, bodies: bodiesOf(finishedPipeline(20), 200) }
     const others = {
-      'of 200 jobs': mixed('twoHundred', 20),
-      'of 5,000 jobs': { jobs: 5_000, bodies: bodiesOf(finishedPipeline(5_000), 1) },
-      "of a company's mix": mixed('company', 150),
+      'in a pipeline of 200 jobs': mixed('twoHundred', 20),
+      'in one of 5,000': { jobs: 5_000, bodies: bodiesOf(finishedPipeline(5_000), 1) },
+      "in a company's mix of pipelines": mixed('company', 150),
     }
     for (let n = 0; n < 2; n += 1) for (const some of [large, small]) await microseconds(some)
     for (;;) {

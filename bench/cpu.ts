@@ -16,8 +16,8 @@ export const cpu: Question = {
   unit: 'µs',
   times: { full: 5, quick: 1 },
   terms: quick =>
-    `${quick ? '1,000' : '10,000'} pipelines of 20 jobs sent to the daemon, never more than ${defaultBacklog(quick).toLocaleString('en')} accepted and not yet ` +
-    'exported; user and system time of the whole daemon, all threads, until the backend has them all; settle delay 0, traces.',
+    `${quick ? '1,000' : '10,000'} pipelines of 20 jobs are sent to the daemon. At most ${defaultBacklog(quick).toLocaleString('en')} are accepted but not yet ` +
+    'exported. User and system time of all threads of the daemon, until the backend has received all pipelines. Settle delay 0; only traces.',
   rounds: async function* (quick) {
     const [warm, pipelines] = quick ? [500, 1_000] : [6_000, 10_000]
     await using sink = await startServer('sink.ts')

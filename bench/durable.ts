@@ -28,9 +28,9 @@ export const durable: Question = {
   unit: 'pipelines/s',
   times: { full: 2, quick: 1 },
   terms: quick =>
-    `${quick ? '1,000' : '28,000'} finished pipelines of 20 jobs, two of which deploy (24.6 KB), from an empty store; never more than ` +
-    `${defaultBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, traces. Written: what the daemon wrote to the disk, in four ` +
-    'slices of the load. Stored: the size of the file at the end.',
+    `${quick ? '1,000' : '28,000'} finished pipelines of 20 jobs, two of which deploy (24.6 KB), starting with an empty store. At most ` +
+    `${defaultBacklog(quick).toLocaleString('en')} are accepted but not yet exported. Settle delay 0; only traces. Written: what the daemon wrote to the disk per ` +
+    'pipeline, in four slices of the load. Stored: the growth of the file per pipeline.',
   rounds: async function* (quick) {
     if (!existsSync(memoryFolder))
       throw new Error(`there is no ${memoryFolder}: run this on Linux with a file system in memory`)
@@ -67,7 +67,7 @@ export const durable: Question = {
 function seenOf(onDisk: Cost, inMemory: Cost): string {
   const written = onDisk.writtenKB.map(one => one.toFixed(0)).join(', ')
   return (
-    `for each pipeline ${onDisk.cpuMs.toFixed(2)} ms of processor time on the disk, ${inMemory.cpuMs.toFixed(2)} ms in memory; ` +
+    `per pipeline: ${onDisk.cpuMs.toFixed(2)} ms of processor time with the store on a disk, ${inMemory.cpuMs.toFixed(2)} ms with it in memory; ` +
     `${written} KB written; ${onDisk.storedKB.toFixed(1)} KB stored`
   )
 }

@@ -10,7 +10,7 @@ export const encode: Question = {
   asked: { atMost: 2 },
   unit: 'µs',
   times: { full: 25, quick: 9 },
-  terms: () => 'Pipelines of 20 jobs, 64 different ones in turn; from the snapshot to the bytes of the request.',
+  terms: () => '64 different pipelines of 20 jobs, one after another; from the snapshot to the bytes of the request.',
   rounds: async function* () {
     const bodies = bodiesOf(finishedPipeline(20), 64)
     const chunks = await Promise.all(bodies.map(chunksOf))

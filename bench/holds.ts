@@ -28,14 +28,14 @@ const kept = { maxText: 66_000, keptCases: 1_000 }
 
 export const holds: Question = {
   id: 'holds',
-  name: 'longest turn of the event loop while the slowest report, log or answer of the platform is read',
-  against: 'what is asked of it',
+  name: 'longest turn of the event loop while the slowest report, log or API response is read',
+  against: 'the accepted maximum',
   asked: { atMost: 1 },
   unit: 'ms',
   times: { full: 1, quick: 1 },
   terms: quick =>
-    'Of each reader the forms that are slowest for their bytes, all there at once, ' +
-    `${quick ? 'of 2 MiB' : 'as large as may be (metrics and logs: 8 MiB)'}; processor time of the thread in one turn.`,
+    'For each reader, the input that takes longest for its size; all of its bytes are available at once. ' +
+    `${quick ? 'Inputs have 2 MiB' : 'Inputs have the maximum size (metrics and logs: 8 MiB)'}. Processor time of the thread in one turn.`,
   rounds: async function* (quick) {
     const forms = formsOf(quick)
     // Every input is read once before the measurement, because a running daemon has already read such inputs.
@@ -88,12 +88,12 @@ function formsOf(quick: boolean): Readonly<Record<string, () => Promise<unknown>
   return {
     log: async () => readLog(log),
     tests: async () => readJunit(suite(), kept),
-    'elements of tests': async () => readJunit(elements(), kept),
+    'test elements': async () => readJunit(elements(), kept),
     coverage: async () => readCoverage(documents()),
     findings: async () => readFindings(lists(), 'codequality'),
     metrics: async () => readMetrics(samples(), redactText),
-    'own spans': async () => createSpanCollector({ start: 0, end: 1 }).read(spans(), false),
-    'one own span': async () => createSpanCollector({ start: 0, end: 1 }).read(span(), false),
+    'job spans': async () => createSpanCollector({ start: 0, end: 1 }).read(spans(), false),
+    'one job span': async () => createSpanCollector({ start: 0, end: 1 }).read(span(), false),
     'parsed tests': async () => {
       const { test_suites } = testReport.parse(report)
       return readTestReport({ test_suites }, 'a', { ...kept, maxCases: 100_000 })

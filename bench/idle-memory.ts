@@ -11,8 +11,8 @@ const accepted = 117
 
 export const idleMemory: Question = {
   id: 'idle-memory',
-  name: 'resident memory after the start, with nothing to do',
-  against: 'the accepted level plus a tenth',
+  name: 'resident memory of an idle daemon after startup',
+  against: 'the accepted level plus 10 %',
   asked: { atMost: 1 },
   unit: 'MiB',
   times: { full: 5, quick: 2 },

@@ -18,16 +18,16 @@ import { timed } from './work.ts'
 
 export const latency: Question = {
   id: 'latency',
-  name: 'webhook to backend, median',
-  against: "the backend's own answer time plus one commit",
+  name: 'median time from the webhook to the backend',
+  against: "the backend's response time plus one commit",
   // A ratio of 9 corresponds to 4 ms, because the backend's response and the commit together take 0.45 ms.
   asked: { atMost: 9 },
   unit: 'ms',
   times: { full: 5, quick: 1 },
   terms: () =>
-    'Finished pipelines of 20 jobs at a tenth of the highest sustained rate, at random moments; from sending the webhook ' +
-    "to the end of the backend's answer; settle and enrichment delay 0, traces. The rival: a request of the same size to the " +
-    'same backend, and a commit of the same bytes to an SQLite file with full sync: medians, added.',
+    'Finished pipelines of 20 jobs, sent at random times at a tenth of the highest sustained rate. Measured from sending the ' +
+    "webhook to the end of the backend's response. Settle and enrichment delay 0; only traces. The reference is the sum of two medians: a " +
+    'request of the same size to the same backend, and a commit of the same bytes to an SQLite file with full sync.',
   rounds: async function* (quick) {
     const perSecond = (await peak(quick)) / 10
     for (;;) {
@@ -40,7 +40,7 @@ export const latency: Question = {
       const commit = commitMs()
       const late = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? Number.NaN
       const seen =
-        `${perSecond.toFixed(0)} pipelines per second; 99 of 100 within ${late.toFixed(1)} ms; the backend answers in ` +
+        `${perSecond.toFixed(0)} pipelines per second; 99 % within ${late.toFixed(1)} ms; the backend responds in ` +
         `${answer.toFixed(2)} ms, a commit takes ${commit.toFixed(2)} ms`
       yield { ours: median(times), rival: answer + commit, seen }
     }

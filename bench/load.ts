@@ -18,7 +18,7 @@ export interface LoadOptions {
   /** The ports of the servers, over which the connections are distributed. */
   readonly ports: readonly number[]
   readonly connections?: number
-  /** Returns the next webhook, or undefined if there is none yet; the caller then soon asks again. */
+  /** Returns the next webhook, or undefined if there is none yet; the caller then tries again shortly afterwards. */
   readonly next: () => Hook | undefined
   /** Stops the load. Requests in flight are completed. */
   readonly signal: AbortSignal

@@ -11,14 +11,14 @@ const asked = 30
 
 export const logs: Question = {
   id: 'logs',
-  name: 'memory above idle while a large log of a job is read, with its lines',
-  against: 'what is asked of it',
+  name: 'memory above the idle level while the sections and lines of a large job log are read',
+  against: 'the accepted maximum',
   asked: { atMost: 1 },
   unit: 'MiB',
   times: { full: 5, quick: 2 },
   terms: quick =>
-    `${megabytes(quick)} MB of timestamped, coloured lines of some 150 bytes, a section for every 5,000, in windows of 64 KiB from memory; the ` +
-    'first and the last of its lines are kept, 1 MiB in all, and redacted. A process of its own, with the heaps of the daemon.',
+    `${megabytes(quick)} MB of timestamped, coloured lines of about 150 bytes, with a section for every 5,000 lines, read from memory in windows of ` +
+    "64 KiB. The first and last lines, 1 MiB in all, are kept and redacted. Measured in a separate process with the daemon's heap settings.",
   rounds: async function* (quick) {
     for (;;) {
       const [lines, sections] = (['lines', 'sections'] as const).map(what => figuresOf(what, megabytes(quick)))
@@ -61,5 +61,5 @@ function megabytes(quick: boolean): number {
 }
 
 function speedOf({ perSecond, cpuMs }: LogReadingFigures): string {
-  return `${perSecond.toFixed(0)} MB/s, ${cpuMs.toFixed(0)} ms of processor time a MB`
+  return `${perSecond.toFixed(0)} MB/s, ${cpuMs.toFixed(0)} ms of processor time per MB`
 }

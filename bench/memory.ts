@@ -8,20 +8,20 @@ import type { Question } from './question.ts'
 
 export const memory: Question = {
   id: 'memory',
-  name: 'highest resident memory under full load with the backend away',
-  against: 'the same with the backend there',
+  name: 'peak resident memory under full load with the backend down',
+  against: 'the same with the backend up',
   asked: { atMost: 1.3 },
   unit: 'MiB',
   times: { full: 1, quick: 1 },
   terms: quick =>
-    `Finished pipelines of 20 jobs. There: full load for ${quick ? '5 s' : '4 minutes'}. Away (connections refused): ` +
-    `another daemon, as many webhooks per second for ${quick ? '8 s' : '10 minutes'}; what its store of 10 GiB cannot ` +
-    'hold is refused. Settle delay 0, traces.',
+    `Finished pipelines of 20 jobs. Backend up: full load for ${quick ? '5 s' : '4 minutes'}. Backend down (connections refused): ` +
+    `the same number of webhooks per second to another daemon for ${quick ? '8 s' : '10 minutes'}; when its store of 10 GiB is full, ` +
+    'further webhooks are refused. Settle delay 0; only traces.',
   rounds: async function* (quick) {
     for (;;) {
       const there = await withBackend(quick, quick ? 5_000 : 240_000)
       const away = await withoutBackend(quick ? 8_000 : 600_000, there.perSecond)
-      const offered = `${there.perSecond.toFixed(0)} webhooks per second, of which the store took ${away.taken}`
+      const offered = `${there.perSecond.toFixed(0)} webhooks per second; the store accepted ${away.taken} webhooks`
       yield { ours: away.highest / 2 ** 20, rival: there.highest / 2 ** 20, seen: offered }
     }
   },

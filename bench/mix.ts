@@ -6,15 +6,15 @@ import type { Question } from './question.ts'
 
 export const mix: Question = {
   id: 'mix',
-  name: "webhooks of a platform's mix worked off per second, sustained",
-  against: 'bare node:http that only collects the body',
+  name: "webhooks of a platform's typical mix processed per second, sustained",
+  against: 'a bare node:http server that only reads the body',
   asked: { atLeast: 0.12, aim: 0.2 },
   unit: 'webhooks/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    'Of each pipeline of 20 jobs 8 pipeline events, one of them its finish, and 3 events of each job (68 webhooks); 50 ' +
-    `pipelines under way; ${quick ? 4 : 60} s, never more than 20 finishes accepted and not yet exported; settle delay ` +
-    '0, no enrichment, traces to a local receiver.',
+    'Each pipeline of 20 jobs sends 68 webhooks: 8 pipeline events, of which one reports its finish, and 3 events for each job. 50 ' +
+    `concurrent pipelines; ${quick ? 4 : 60} s; at most 20 finished pipelines are accepted but not yet exported. Settle delay 0, no ` +
+    'enrichment; only traces, to a local receiver.',
   rounds: quick =>
     fullLoadRounds(quick, {
       hooks: platformMix,

@@ -13,8 +13,8 @@ export const postgres: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `Full load of finished pipelines of 20 jobs for ${quick ? 2.5 : 30} s, spread over the replicas; server, replicas, sender ` +
-    'and receiver share the machine; both databases wait for the disk (fsync); settle delay 0, traces.',
+    `Full load with finished pipelines of 20 jobs for ${quick ? 2.5 : 30} s, distributed over the replicas. Server, replicas, sender ` +
+    'and receiver share the machine. Both databases sync commits to disk (fsync). Settle delay 0; only traces.',
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const server = await startPostgres({ durable: true })

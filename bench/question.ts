@@ -86,7 +86,8 @@ export async function answer(question: Question, quick: boolean): Promise<Answer
     const share = others()
     const ratios = rounds.map(({ ours, rival }) => ours / rival)
     const ratio = median(ratios)
-    const noise = share > quiet ? [`others took ${(share * 100).toFixed(0)} % of the processors: measure again`] : []
+    const noise =
+      share > quiet ? [`other processes used ${(share * 100).toFixed(0)} % of the processors: measure again`] : []
     const seen = [rounds.at(-1)?.seen ?? [], noise].flat().join('; ')
     return {
       ...common,

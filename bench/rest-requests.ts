@@ -7,14 +7,14 @@ import type { Question } from './question.ts'
 export const restWebhook: Question = {
   id: 'rest-webhook',
   name: 'REST requests per finished pipeline reported by webhook',
-  against: 'its jobs and its bridges',
+  against: 'one request for its jobs and one for its bridges',
   ...common(true),
 }
 
 export const restPolled: Question = {
   id: 'rest-polled',
   name: 'REST requests per finished pipeline found by polling',
-  against: 'itself, its jobs and its bridges',
+  against: 'one request each for the pipeline, its jobs and its bridges',
   ...common(false),
 }
 
@@ -25,8 +25,8 @@ function common(byWebhook: boolean): Pick<Question, 'asked' | 'unit' | 'times' |
     // One round suffices, because everything is simulated, including the clock, so the result is always the same.
     times: { full: 1, quick: 1 },
     terms: quick =>
-      `A group of 10,000 projects polled every minute for ${minutesOf(quick)} simulated minutes, at any time 50 of them active ` +
-      'and 5 new pipelines a minute: passing, failing, retried, of merge requests; budget 300 requests a minute.',
+      `A group of 10,000 projects is polled every minute for ${minutesOf(quick)} simulated minutes. At any time 50 of them are active, ` +
+      'and 5 new pipelines start each minute: successful, failed, retried and merge request pipelines. Budget: 300 requests per minute.',
     rounds: async function* (quick) {
       for (;;) yield await requests(byWebhook, minutesOf(quick))
     },
@@ -69,7 +69,7 @@ async function requests(byWebhook: boolean, minutes: number): Promise<{ ours: nu
   const finished = new Set((await world.sent()).map(({ key }) => key.pipelineId)).size
   const about = world.api.asked.filter(isAboutOne).length
   const [ofRounds, ofAll] = [rounds / minutes, asked / minutes].map(perMinute => perMinute.toFixed(0))
-  const seen = `${finished} pipelines; polling rounds came to ${ofRounds} requests a minute, everything to ${ofAll}`
+  const seen = `${finished} pipelines; ${ofAll} requests per minute in all, of which polling rounds sent ${ofRounds}`
   return { ours: about / finished, rival: byWebhook ? 2 : 3, seen }
 }
 

@@ -34,7 +34,7 @@ export function writeResults(questions: readonly Question[], answers: readonly A
   writeFileSync(file, `${JSON.stringify({ machine, answers: kept } satisfies Results, null, 2)}\n`)
 }
 
-const heads = ['question', 'against', 'ours', 'rival', 'ratio (spread)', 'asked', 'met'] as const
+const heads = ['question', 'compared with', 'Pipespan', 'reference', 'ratio (spread)', 'required', 'met'] as const
 
 /** Formats the answers as a table with aligned columns for a terminal. */
 export function textTable(answers: readonly Answer[]): string {
@@ -58,7 +58,7 @@ export function markdown(results: Results | undefined): string {
   })
   const terms = answers.map(one => {
     const [rounds, seen] =
-      'failed' in one ? ['', ''] : [` Rounds: ${one.rounds}.`, one.seen ? ` Seen: ${one.seen}.` : '']
+      'failed' in one ? ['', ''] : [` Rounds: ${one.rounds}.`, one.seen ? ` Also observed: ${one.seen}.` : '']
     return `- **${one.id}** (${one.measuredAt.slice(0, 10)}): ${one.terms}${rounds}${seen}`
   })
   return [

@@ -51,11 +51,11 @@ if (unknown.length > 0) {
 }
 
 if (values.quick && values.record) {
-  console.error('Short answers are too uncertain to be recorded: ask without --quick, or without --record.')
+  console.error('Quick answers are too uncertain to be recorded. Omit --quick or --record.')
   process.exit(2)
 }
 
-// If only some questions are asked, the recorded answers to the others are kept. Without --record, no file in the checkout is changed.
+// If only some questions are asked, the recorded answers to the other questions are kept. Without --record, no file in the checkout is changed.
 const earlier = only.length > 0 ? (readResults()?.answers ?? []) : []
 const answers: Answer[] = []
 for (const question of asked) {

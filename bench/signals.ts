@@ -14,8 +14,8 @@ export const signals: Question = {
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `Every webhook a finished pipeline of 20 jobs (24.6 KB) that deploys twice; ${quick ? 4 : 60} s, never more than ` +
-    `${defaultBacklog(quick).toLocaleString('en')} accepted and not yet exported; settle delay 0, no enrichment.`,
+    `Every webhook reports a finished pipeline of 20 jobs (24.6 KB) that deploys twice. ${quick ? 4 : 60} s; at most ` +
+    `${defaultBacklog(quick).toLocaleString('en')} pipelines are accepted but not yet exported. Settle delay 0, no enrichment.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     yield* interleaved(

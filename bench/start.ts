@@ -8,14 +8,14 @@ import type { Question } from './question.ts'
 
 export const start: Question = {
   id: 'start',
-  name: 'start to ready with very many runs in the store',
+  name: 'time from start to ready with a very large number of stored runs',
   against: '`node -e 0`',
   asked: { atMost: 8 },
   unit: 'ms',
   times: { full: 11, quick: 3 },
   terms: quick =>
-    `${quick ? '100,000' : '1,000,000'} runs, exported and not yet pruned; from the start of the process to its first good ` +
-    'answer on /readyz.',
+    `${quick ? '100,000' : '1,000,000'} runs that are exported and not yet pruned. Measured from the start of the process to its first ` +
+    'successful response on /readyz.',
   rounds: async function* (quick) {
     const { folder } = await sharedStore(quick)
     for (;;) {

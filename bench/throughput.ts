@@ -8,14 +8,14 @@ import { interleaved, type Question } from './question.ts'
 
 export const throughput: Question = {
   id: 'throughput',
-  name: 'finished pipelines exported per second with very many runs in the store',
-  against: 'the same with 1,000 runs in it',
+  name: 'finished pipelines exported per second with a very large number of stored runs',
+  against: 'the same with 1,000 stored runs',
   asked: { atLeast: 0.9 },
   unit: 'pipelines/s',
   times: { full: 3, quick: 1 },
   terms: quick =>
-    `${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs, exported and not yet pruned, as a daemon leaves them; full ` +
-    `load of finished pipelines of 20 jobs for ${quick ? 2.5 : 25} s; settle delay 0, traces.`,
+    `The store has ${quick ? '100,000' : '1,000,000'} runs of 1 to 13 jobs that are exported and not yet pruned. Full load with ` +
+    `finished pipelines of 20 jobs for ${quick ? 2.5 : 25} s. Settle delay 0; only traces.`,
   rounds: async function* (quick) {
     await using sink = await startServer('sink.ts')
     const full = await sharedStore(quick)
