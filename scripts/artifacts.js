@@ -27,7 +27,7 @@ const options = {
 const { out, package: given, arch: architectures } = parseArgs({ options }).values
 const debianNames = { x64: 'amd64', arm64: 'arm64' }
 if (out === undefined || architectures.some(arch => !(arch in debianNames))) {
-  console.error('Give --out FOLDER, and --arch x64 or arm64 to build only one.')
+  console.error('Pass --out FOLDER, and --arch x64 or arm64 to build for only one architecture.')
   process.exit(2)
 }
 

@@ -1,6 +1,6 @@
 // Queries the registry for security advisories. The script fails (exit code 1) if a shipped package has an advisory of high or critical severity. The
-// shipped packages are read from the last build's bill of materials. A missing response is not a pass: it is reported and has its own exit code (3),
-// because not every mirror provides advisories.
+// shipped packages are read from the last build's bill of materials. Not every mirror provides advisories. If they are missing,
+// the audit does not count as passed: the script reports this and exits with code 3.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -28,19 +28,19 @@ const { stdout } = spawnSync('npm', ['audit', '--json'], { encoding: 'utf8', she
 const answer = answerOf(stdout)
 if (answer === undefined) {
   process.stderr.write(
-    'NOT AUDITED: the registry gave no advisories, so nothing is known of weaknesses in dependencies.\n' +
-      'Run it again with a registry that does: npm_config_registry=https://registry.npmjs.org node scripts/audit.js\n',
+    'NOT AUDITED: the registry returned no advisories, so nothing is known about vulnerabilities in dependencies.\n' +
+      'Run the script with a registry that provides advisories: npm_config_registry=https://registry.npmjs.org node scripts/audit.js\n',
   )
   process.exitCode = 3
 } else {
   const advisories = Object.values(answer.vulnerabilities).map(({ name, severity, nodes = [] }) => ({
-    line: `${severity}: ${name}${nodes.some(ships) ? ', which ships' : ', for development only'}`,
+    line: `${severity}: ${name}${nodes.some(ships) ? ', shipped' : ', for development only'}`,
     fails: ['high', 'critical'].includes(severity) && nodes.some(ships),
   }))
   for (const { line } of advisories) process.stdout.write(`${line}\n`)
   const failing = advisories.filter(({ fails }) => fails).length
   process.stdout.write(
-    `${shipped.size} packages that ship: ${failing === 0 ? 'no' : failing} advisories of high or critical severity.\n`,
+    `${shipped.size} shipped packages: ${failing === 0 ? 'no' : failing} advisories of high or critical severity.\n`,
   )
   process.exitCode = failing === 0 ? 0 : 1
 }

@@ -18,7 +18,7 @@ try {
   const [, npmsNode = '20'] = /node\/v(\d+)/.exec(process.env.npm_config_user_agent ?? '') ?? []
   process.stderr.write(
     Number(npmsNode) < 20
-      ? `pipespan: npm runs on Node.js ${npmsNode}, for which there is no bundler. Use Node.js 20 or newer.\n`
+      ? `pipespan: npm runs on Node.js ${npmsNode}, which the bundler does not support. Use Node.js 20 or newer.\n`
       : 'pipespan: dist is missing and the bundler is not installed. Run `npm ci` (with development dependencies) once to build it.\n',
   )
   process.exit(1)
@@ -89,7 +89,7 @@ const chunks = readdirSync(path.join(dist, 'modules'))
 const empty = groups.filter(({ name }) => !chunks.some(chunk => chunk.startsWith(`${name}-`)))
 if (empty.length > 0)
   throw new Error(
-    `Nothing is in the group ${empty[0]?.name} of the bundle. Write the path of its module anew in scripts/build.js.`,
+    `The group ${empty[0]?.name} of the bundle is empty. Correct the path of its module in scripts/build.js.`,
   )
 const packages = packagesOf(files)
 const [lock, manifest] = ['package-lock.json', 'package.json'].map(name =>

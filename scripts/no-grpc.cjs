@@ -1,11 +1,11 @@
-// Instead of gRPC's client, which `@opentelemetry/sdk-node` has among its dependencies: Pipespan gives it exporters by HTTP, so
-// nothing of this is ever asked for. Whoever does so all the same learns why it fails. `build.js` puts it there.
+// A stub that `build.js` bundles in place of the gRPC client, on which `@opentelemetry/sdk-node` depends. Pipespan only exports over HTTP, so the stub
+// is never used. Code that uses it nevertheless gets an error that explains why.
 module.exports = new Proxy(
   {},
   {
     get(_, name) {
       if (name === '__esModule' || typeof name === 'symbol') return undefined
-      throw new Error('OTLP by gRPC is not part of this program. Send OTLP by HTTP.')
+      throw new Error('This program does not support OTLP over gRPC. Use OTLP over HTTP.')
     },
   },
 )

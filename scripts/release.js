@@ -113,7 +113,7 @@ for (const [program, ...args] of steps) {
   const { status, stderr } = spawnSync(program, whole, { stdio: ['ignore', 'inherit', messages], encoding: 'utf8' })
   process.stderr.write(stderr ?? '')
   if (status !== 0) {
-    console.error(`${program} ended with ${status}: nothing after it was done.`)
+    console.error(`${program} ended with ${status}: the remaining steps were not run.`)
     process.exit(1)
   }
   if (name === 'docker buildx') digests[image] = JSON.parse(readFileSync(metadata, 'utf8'))['containerimage.digest']
@@ -126,7 +126,7 @@ function run(program, args) {
   console.log(`${program} ${args.join(' ')}`)
   const { status } = spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
   if (status === 0) return
-  console.error(`${program} ended with ${status}: nothing after it was done.`)
+  console.error(`${program} ended with ${status}: the remaining steps were not run.`)
   process.exit(1)
 }
 

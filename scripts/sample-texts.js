@@ -1,6 +1,6 @@
-// Draws texts at random, so that a person can judge whether they are plain: `node scripts/sample-texts.js --seed 7 [--count 60] [--since REF]`. It
-// draws the same number of each kind: comments, test names, decisions, documentation, and commit subjects (since REF, by default the last 100). For a
-// given commit, the same seed draws the same texts.
+// Draws pieces of prose at random, so that a person can judge whether they are plain:
+// `node scripts/sample-texts.js --seed 7 [--count 60] [--since REF]`. It draws the same number of each kind: comments, test names, decisions,
+// documentation, and commit subjects (since REF, by default the last 100). For a given commit, the same seed draws the same pieces.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -13,7 +13,7 @@ const options = {
 }
 const { seed, count, since } = parseArgs({ options }).values
 if (seed === undefined || !(Number(count) > 0)) {
-  console.error('Give --seed N, and --count N for another number than 60.')
+  console.error('Pass --seed N, and --count N for a number other than 60.')
   process.exit(2)
 }
 

@@ -32,7 +32,7 @@ const adminToken = randomUUID()
 /** The header that gives access to the demo's pages. */
 const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` }
 
-if (chromiumPath === undefined) throw new Error('There is no Chromium: set CHROMIUM_PATH, or install it.')
+if (chromiumPath === undefined) throw new Error('Chromium was not found. Install it, or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
 const stopping = new AbortController()
 const said = new Promise<string>(resolve => {
@@ -134,7 +134,7 @@ async function worthShowing(pages: string): Promise<string> {
       const { family } = (await json(`${pages}/api${address}`)) as { family: Family }
       if (sizeOf(family) > 3) return address
     }
-    if (Date.now() > deadline) throw new Error('The demo had no family to show in time: try again.')
+    if (Date.now() > deadline) throw new Error('The demo did not complete a family of pipelines in time. Try again.')
     await sleep(1_000)
   }
 }

@@ -65,7 +65,7 @@ const until = performance.now() + minutes * 60_000
 while (performance.now() < until) {
   const asked = performance.now()
   const answer = await fetch(`${url}/api/pipelines?status=running&limit=100`, { headers })
-  if (!answer.ok) throw new Error(`The list of pipelines answered ${answer.status}.`)
+  if (!answer.ok) throw new Error(`The request for the list of pipelines failed with status ${answer.status}.`)
   const { pipelines: running } = (await answer.json()) as { pipelines: readonly Running[] }
   const answered = performance.now()
   for (const run of running) {
@@ -74,7 +74,7 @@ while (performance.now() < until) {
     maxSilent = Math.max(maxSilent, silence)
     if (silence > maxSilence && !silentOnes.has(of)) {
       silentOnes.add(of)
-      found.push(`pipeline ${of}: running, and nothing new for ${Math.round(silence / 1_000)} s`)
+      found.push(`pipeline ${of}: running without a change for ${Math.round(silence / 1_000)} s`)
     }
     watch(`pipeline ${of}`, run.spentMs, asked, answered)
     for (const { id, status, ranMs } of run.jobs)
@@ -88,7 +88,7 @@ for (const one of found.slice(0, 20)) console.log(one)
 console.log(
   `${minutes} minutes, ${samples} samples of ${seen.size} elapsed times, the longest ${Math.round(longest / 1_000)} s. ` +
     `Furthest back ${Math.round(maxBack)} ms, furthest behind the wall clock ${Math.round(maxBehind)} ms; ` +
-    `longest running without anything new ${Math.round(maxSilent / 1_000)} s; ${found.length} faults.`,
+    `longest time running without a change ${Math.round(maxSilent / 1_000)} s; ${found.length} problems.`,
 )
 process.exitCode = found.length > 0 || code !== 0 ? 1 : 0
 

@@ -31,17 +31,17 @@ export function chartSecrets(profiles: Profiles): string {
     const key = path.slice(path.lastIndexOf('.') + 1)
     const remedy =
       value === undefined
-        ? `Mount a Secret by extraVolumes and extraVolumeMounts, and name its file as ${key}_file.`
-        : `Put it into a Secret, and name that by ${value}.`
+        ? `Mount a Secret with extraVolumes and extraVolumeMounts, and set ${key}_file to the path of its file.`
+        : `Store it in a Secret, and refer to that Secret with ${value}.`
     return [path, remedy] as const
   })
-  return `# Generated: the secrets of the configuration, and where each belongs.\n${stringify(Object.fromEntries(remedies), { lineWidth: 0 })}`
+  return `# Generated: the secrets of the configuration, and where to store each of them.\n${stringify(Object.fromEntries(remedies), { lineWidth: 0 })}`
 }
 
 /** Returns the chart's README.md, generated from the comments in its values.yaml. */
 export function chartReadme(valuesYaml: string): string {
   const { contents } = parseDocument(valuesYaml)
-  if (!isMap(contents)) throw new TypeError('values.yaml is a mapping')
+  if (!isMap(contents)) throw new TypeError('values.yaml is not a mapping')
   return `# Helm chart
 
 Generated from the comments of values.yaml; change it there. In a release the chart is a file of its own, \`pipespan-chart-VERSION.tgz\`. It has the shapes of the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,

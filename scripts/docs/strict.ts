@@ -13,21 +13,21 @@ export const strictChanges = [
     contract:
       'one point per run, with the state in which it ended (`finalizing`) and the duration that the platform reports',
     strict:
-      'a point for each state: `pending`, for the time that the run was queued (attempt 1 only), without a result; and `executing`, for its duration, with result and `error.type`. The platform reports no time for `finalizing`',
+      'one point for each state: `pending` with the time that the run was queued (attempt 1 only), without a result; and `executing` with its duration, result and `error.type`. The platform reports no time for `finalizing`',
   },
   {
     name: 'status message of spans',
     contract: 'the failure reason, which is also `error.type`',
-    strict: 'none; of a pipeline whose configuration was refused, what was wrong in it',
+    strict: 'none, except for a pipeline whose configuration was rejected: the errors in the configuration',
   },
   {
     name: '`cicd.pipeline.task.type`',
     contract: 'the name of the stage',
-    strict: `by the words in the name of the stage: ${words}; absent if there is none, or those of two types. The name of the stage is in \`${taskStage}\`, on spans, log records and the points of \`cicd.pipeline.task.duration\``,
+    strict: `derived from words in the name of the stage: ${words}. Absent if the name has no such word, or words of two types. The name of the stage is in \`${taskStage}\`, on spans, log records and the points of \`cicd.pipeline.task.duration\``,
   },
   {
     name: '`cicd.worker.state`',
     contract: '`available` or `offline`: whether its runner takes jobs',
-    strict: '`busy` if the job ran: in the time of its span, its runner worked',
+    strict: '`busy` if the job ran, because its runner was working during the span',
   },
 ] as const

@@ -1,5 +1,5 @@
-// Generates the small mistakes that a source file could contain. Each is a single change of the text that the tests should notice. Code that decides
-// nothing is not changed: comments, types, imports, log messages and error messages.
+// Generates mutants of a source file: small mistakes that it could contain. Each mutant is a single edit that the tests should detect. Code that does
+// not affect behaviour is not changed: comments, types, imports, log messages and error messages.
 import ts from 'typescript'
 
 export interface Mutant {
@@ -43,7 +43,7 @@ const methods = new Map([
   ['toSorted', 'slice'],
 ])
 
-/** The mutations of SQL texts. */
+/** The mutations of SQL statements: each pattern and its replacement. */
 const sql: readonly (readonly [RegExp, string])[] = [
   [/(?<![-<=>|])<(?![=>])/g, '<='],
   [/<=/g, '<'],
@@ -62,7 +62,7 @@ const looksLikeSql = /\b(SELECT|UPDATE|DELETE|INSERT|WHERE|ORDER BY|IS NULL)\b/
 
 const logs = /\blog\??\.(trace|debug|info|warn|error|fatal)$/
 
-/** Returns all mutants of a source file, in the order of its text. */
+/** Returns all mutants of a source file, in source order. */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.ESNext, true)
   const found: Mutant[] = []

@@ -10,11 +10,11 @@ import { mutantsOf, mutated, type Mutant } from './mutations.ts'
 import { Sandbox } from './sandbox.ts'
 
 const usage = `npm run mutants -- [options]
-  --seed N          draws the same mutants again (default: another each time)
-  --count N         how many (default: 100), as many of each room
-  --rooms a,b       folders of src (default: the nine of the core)
-  --file a.ts:12    all mutants of this line of src/a.ts, or of the whole file, instead of a draw
-  --quick           judged only by tests that import the file, without whole daemons`
+  --seed N          chooses the same mutants again (default: a new seed each time)
+  --count N         number of mutants (default: 100), distributed evenly over the rooms
+  --rooms a,b       folders of src (default: nine folders of the core)
+  --file a.ts:12    tries all mutants of this line of src/a.ts, or of the whole file, instead of a random choice
+  --quick           runs only tests that import the file, and no tests that start whole daemons`
 
 const core = [
   'model',
@@ -108,7 +108,7 @@ const without = (folders: readonly string[]): string[] => folders.flatMap(folder
 /** The stages, from the quickest tests to all tests. Most mutants are killed in the first stage. */
 const stages: readonly Stage[] = [
   {
-    name: 'the quick tests of its room',
+    name: 'the quick tests of its folder',
     part: 'quick',
     args: ({ file }) => ['run', roomTests(file)],
     minutes: 4,
@@ -163,7 +163,8 @@ async function survivorsOf(sandbox: Sandbox, stage: Stage, group: readonly Mutan
 
 async function judge(): Promise<void> {
   const mutants = draw()
-  if (mutants.length === 0) throw new Error('There is no mutant to try: name other rooms, another file or a count.')
+  if (mutants.length === 0)
+    throw new Error('There is no mutant to try. Choose other rooms, another file or another count.')
   const sandbox = new Sandbox(root)
   console.log(`${mutants.length} mutants, seed ${values.seed}, tried in ${sandbox.folder}`)
   try {
