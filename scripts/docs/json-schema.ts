@@ -54,8 +54,8 @@ function schemaOfOption({ kind, spec }: Option): JsonSchema {
 }
 
 /** Returns the schema of a value. Numbers, booleans and lists use YAML's own types. All other values are strings, in YAML too. */
-function valueSchema({ schema, words }: Kind<unknown>): JsonSchema {
-  if (words.json !== undefined) return words.json
+function valueSchema({ schema, spec }: Kind<unknown>): JsonSchema {
+  if (spec.json !== undefined) return spec.json
   const [read, written] = (['output', 'input'] as const).map((io): JsonSchema => {
     const { $schema: _, ...own } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
     return own

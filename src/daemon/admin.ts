@@ -78,12 +78,12 @@ function metricsPage(
   })
 }
 
-// With the pages disabled, the admin listener only serves health checks, and `/metrics` behind its gate. Requests to any other path get a response
-// with this message.
+// If the pages are disabled, the admin listener serves only health checks and, to authorized clients, `/metrics`. Its response to any other path is
+// this message.
 const message =
-  'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics stay.'
+  'The pages and their JSON API are off: PIPESPAN_PAGES=false (pages.enabled). To see them, set it to true and restart the daemon. /healthz, /readyz and /metrics are still served.'
 
-/** Creates the admin listener's routes when the pages are disabled. `guarded` are the routes behind the gate. */
+/** Creates the admin listener's routes when the pages are disabled. `guarded` are the routes that only authorized clients may use. */
 function withoutPages(gate: Gate, guarded: readonly FastifyPluginAsync[]): FastifyPluginAsync {
   return async app => {
     app.addHook('preClose', async () => gate.close())

@@ -9,7 +9,7 @@ import type { PlatformOf } from '../lib/chooser.ts'
 import type { Config } from './configuration/options.ts'
 
 export interface Connection extends Platform, PlatformView<ProfileName> {
-  /** The token's territory: the runs that are requested with it. */
+  /** The territory of the token: the runs that are requested with it. */
   readonly territory: Territory
   /**
    * The key under which facts about this token are stored: the instance and, for a token limited to certain groups, a digest of the groups. It is a

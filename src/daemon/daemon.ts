@@ -22,7 +22,7 @@ export interface DaemonOptions {
   readonly features: readonly Feature[]
   readonly log: Log
   readonly clock?: Clock | undefined
-  /** Undefined if the configuration is never reloaded. */
+  /** Returns the results of configuration reloads; undefined if the configuration is never reloaded. */
   readonly configStatus?: (() => ConfigStatus) | undefined
   /** Called when the store is damaged and can no longer be read and written reliably. The callback must end the process. */
   readonly onDamage?: ((fault: Fault) => void) | undefined
@@ -51,7 +51,8 @@ export const flushDeadline = 20_000
 const reloadDeadline = 3_000
 
 /**
- * Starts the daemon. If anything that the daemon needs is not available, stops everything that was already started, and throws a Fault with a remedy.
+ * Starts the daemon. If anything that the daemon needs is not available, stops everything that was already started, and throws a Fault that says how
+ * to fix it.
  */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const { features, log, clock = systemClock, configStatus, onDamage } = options

@@ -16,7 +16,7 @@ export function createEvents() {
   }
 }
 
-/** Removes all listeners of all events. Called after the parts of the daemon that listen have stopped. */
+/** Removes all listeners of all events. Called after the parts of the daemon that added them have stopped. */
 export function forgetListeners(events: DaemonEvents): void {
   for (const event of Object.values(events)) event.forget()
 }

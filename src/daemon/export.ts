@@ -257,8 +257,8 @@ function bearerOf(token: LiveSecret<Secret>): Bearer {
   }
 }
 
-// The values of a destination's header templates: `{platform}`, its name in `platforms`; `{group}`, the top-level group; `{project.id}`;
-// `{own.NAME}`, an attribute that `attributes.rules` set by the project alone (checked in `daemon/configuration/destination-checks.ts`).
+// The values of a destination's header templates: `{platform}`, the platform's name in `platforms`; `{group}`, the top-level group; `{project.id}`;
+// `{own.NAME}`, an attribute whose value in `attributes.rules` depends only on the project (checked in `daemon/configuration/destination-checks.ts`).
 /** Returns the function that computes the values of header templates, percent-encoded. Undefined if the headers contain no templates. */
 function headerValuesOf(headers: Headers, config: Config): Destination['headerValues'] {
   const names = new Set([...headers.values()].flatMap(value => namesIn(value.reveal())))

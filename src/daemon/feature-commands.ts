@@ -16,7 +16,7 @@ export interface Backfill<Slice> {
   readonly what: string
   /** Returns the sources that the backfill will read. Throws a ConfigError if required options are missing. */
   readonly sources: (options: Slice) => readonly string[]
-  /** Rejects when aborted by `signal`. */
+  /** Runs the backfill. Rejects if the `signal` of its second argument is aborted. */
   readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
 }
 

@@ -57,7 +57,7 @@ export interface FeatureOf<Slice> {
   readonly messages?: (options: Slice, surroundings: Surroundings) => readonly Destination[]
   /** Creates a notifier, which notifies people about conditions reported by other code. */
   readonly notifier?: (options: Slice, context: RuleContext) => Promise<Notifier>
-  /** The word in PIPESPAN_EVENTS that selects the events that the feature itself creates. */
+  /** The name in PIPESPAN_EVENTS that selects the events that the feature itself creates. */
   readonly ownEvents?: string
   /** Returns a source of the durations of finished pipelines and jobs. */
   readonly pastDurations?: (context: PartContext) => PastDurations
@@ -122,7 +122,7 @@ export type SliceOf<O extends Sections> = ConfigOf<Intersection<O[keyof O]>>
 
 /** A part of a feature. It runs from the start of the daemon, or a reload, until the daemon stops or the next reload. */
 export interface Part<Slice> {
-  /** Why the part can be stopped once everything that was started later has stopped. */
+  /** Why it is safe to stop the part once everything that was started later has stopped. */
   readonly why: string
   /** If true, the part is started before anything is sent, and stopped after the last request. */
   readonly aroundSending?: true
@@ -133,7 +133,7 @@ export interface Part<Slice> {
 /** The loop that a feature's part runs, and the part's counters. */
 export interface Running extends Loop {
   readonly counters?: object
-  /** The part's counters if the part is a client of the platform's API. The pages show them with those of the other clients. */
+  /** The counters of the part's client of the platform's API, if it has one. The pages show them with the counters of the other clients. */
   readonly client?: { readonly name: string; readonly counters: object }
 }
 
@@ -188,7 +188,7 @@ export interface ScrapeView {
 
 export interface TokenContext extends PartContext {
   readonly client: PlatformClient & InsideClient
-  /** The token's territory: the runs that are requested with it. */
+  /** The territory of the token: the runs that are requested with it. */
   readonly territory: Territory
   /** The key under which facts about the token are stored. */
   readonly scope: string

@@ -54,7 +54,7 @@ export interface Parts {
   stop(flushMs: number): Promise<void>
 }
 
-/** Starts the parts. If anything they need is not available, it stops the parts already started and throws a Fault with a remedy. */
+/** Starts the parts. If anything they need is not available, it stops the parts already started and throws a Fault that says how to fix it. */
 export async function startParts(options: PartsOptions): Promise<Parts> {
   const { config, features, receiving, events, clock, log, configStatus, adminPort, isStopping } = options
   const steps = createSteps(clock, log)

@@ -125,7 +125,7 @@ export function createStoredBudget({ budgets, rules, account, clock }: StoredBud
   return createKeptBudget(rules, keeper, clock)
 }
 
-/** Returns the facts that the attribute rules need; undefined if the rules only set literal values. */
+/** Returns what the attribute rules read from pipelines: labels and variables. Undefined if the rules only set literal values. */
 export function wantedFactsOf(config: Pick<Config, 'attributes' | 'redact'>): WantedFacts | undefined {
   return createWantedFacts(wantedNames(config), createTextRedaction(config.redact ?? []))
 }

@@ -3,7 +3,7 @@ import { eventWords } from '../platform/webhook/event-selection.ts'
 import { vendors, type Vendor, type VendorName } from '../platform/vendor.ts'
 
 export interface Profile extends Vendor {
-  /** The words that select the platform's webhook events. */
+  /** The names that select the platform's webhook events. */
   readonly events: readonly string[]
 }
 

@@ -7,9 +7,9 @@ import type { Loop } from '../lib/loop.ts'
 /** A running part of the daemon, and how to stop it. */
 export interface Started<Part> {
   readonly part: Part
-  /** Why the part can be stopped once all later parts have stopped. */
+  /** Why it is safe to stop the part once all later parts have stopped. */
   readonly why: string
-  /** Stops the part. `left` returns the time, in ms, for which the part may continue to send. */
+  /** Stops the part. `left` returns for how much longer the part may send, in ms. */
   readonly stop: (left: () => number) => Promise<void>
 }
 

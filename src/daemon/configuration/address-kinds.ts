@@ -110,7 +110,7 @@ function sqliteFile(rest: string): StoreUrl | Wrong | undefined {
   const folder = path.endsWith('/') ? path : `${path}/`
   return {
     what: `${quoted(`sqlite:${path}`)} is a folder.`,
-    remedy: `Write a file in it, such as sqlite:${folder}pipespan.db.`,
+    remedy: `Name a file in this folder, such as sqlite:${folder}pipespan.db.`,
   }
 }
 
@@ -135,7 +135,7 @@ function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   return url !== null && slashes && protocols.includes(url.protocol) ? url : undefined
 }
 
-/** Whether the text is an IPv4 address or a DNS name. A text that consists of digits and dots must be a valid address. */
+/** Whether the string is an IPv4 address or a DNS name. A string that consists only of digits and dots must be a valid address. */
 function isHostName(host: string): boolean {
   if (/^[\d.]+$/.test(host)) return isIP(host) === 4
   return /^[a-z\d]([a-z\d-]*[a-z\d])?(\.[a-z\d]([a-z\d-]*[a-z\d])?)*\.?$/i.test(host)

@@ -11,9 +11,10 @@ interface Choice {
   readonly exclude?: readonly string[] | undefined
 }
 
-const removal = 'Remove those that you do not need.'
-
-/** Yields the faults of rules for custom attributes that no single setting shows: reserved or equal names, and too many of them. */
+/**
+ * Yields the faults in rules for custom attributes that checks of a single setting cannot find: reserved or duplicate names, and too many attributes
+ * or variables.
+ */
 export function* wrongAttributeRules(
   { attributes: { rules } }: Config,
   faultOf: FaultOf,
@@ -34,8 +35,8 @@ export function* wrongAttributeRules(
       return known !== name
     })
     if (rule.metrics && isOfJobs(rule)) {
-      const what = 'A rule for jobs cannot set attributes of metrics, whose points are about whole pipelines.'
-      yield fault('metrics', what, 'Remove metrics, or remove jobs.')
+      const what = 'A rule for jobs cannot set metric attributes, which describe whole pipelines.'
+      yield fault('metrics', what, 'Remove metrics or jobs from the rule.')
     }
     for (const name of namesOf(rule).filter(one => labelOf(one).startsWith(vendor))) {
       const { what, remedy } = reservedName(name, namespace)
@@ -46,9 +47,17 @@ export function* wrongAttributeRules(
       yield fault('set', what, 'Use one of the two names everywhere.')
     }
     if (hadNames <= maxCustomAttributes && names.size > maxCustomAttributes)
-      yield fault('set', `The rules set more than ${maxCustomAttributes} different attributes.`, removal)
+      yield fault(
+        'set',
+        `The rules set more than ${maxCustomAttributes} different attributes.`,
+        'Remove attributes that you do not need.',
+      )
     if (hadVariables <= maxVariables && variables.size > maxVariables)
-      yield fault('set', `The rules read more than ${maxVariables} different variables.`, removal)
+      yield fault(
+        'set',
+        `The rules read more than ${maxVariables} different variables.`,
+        'Remove variables that you do not need.',
+      )
   }
 }
 

@@ -21,7 +21,7 @@ export const attributeNamePattern = `^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z0-9_]+)*$`
 
 const form = new RegExp(attributeNamePattern)
 
-/** Returns what is wrong with an attribute name, and the remedy; undefined if the name is valid. */
+/** Returns what is wrong with an attribute name and how to fix it; undefined if the name is valid. */
 export function wrongAttributeName(name: string): { what: string; remedy: string } | undefined {
   if (!form.test(name) || name.length > maxLength) {
     return {
@@ -29,14 +29,14 @@ export function wrongAttributeName(name: string): { what: string; remedy: string
       remedy: `Write letters, digits, dots and underscores, at most ${maxLength}, such as team or cost.center.`,
     }
   }
-  const [word] = reserved.exec(name) ?? []
-  return word === undefined ? undefined : reservedName(name, word)
+  const [segment] = reserved.exec(name) ?? []
+  return segment === undefined ? undefined : reservedName(name, segment)
 }
 
-/** Returns the fault for a reserved attribute name. `word` is its first segment, which is reserved. */
-export function reservedName(name: string, word: string): { what: string; remedy: string } {
+/** Returns the fault for a reserved attribute name. `segment` is the reserved first segment of the name. */
+export function reservedName(name: string, segment: string): { what: string; remedy: string } {
   return {
-    what: `The name ${name} is reserved: names that begin with "${word}" belong to Pipespan or to the semantic conventions.`,
+    what: `The name ${name} is reserved: names that begin with "${segment}" belong to Pipespan or to the semantic conventions.`,
     remedy: 'Use another name, such as team, or a namespace of your own, such as acme.team.',
   }
 }
@@ -118,13 +118,13 @@ function wrongSource(name: string, source: AttributeSource | undefined): { what:
   }
   if ('label' in source || variableName.test(source.variable)) return undefined
   return {
-    what: `The variable of ${name} is not an exact name.`,
-    remedy: 'Write one name, no pattern: {variable: TEAM}.',
+    what: `The variable for ${name} is not an exact name.`,
+    remedy: 'Write one name, not a pattern: {variable: TEAM}.',
   }
 }
 
 function wrongValue(name: string, value: string): { what: string; remedy: string } | undefined {
-  if (value.trim() === '') return { what: `${name} has no value.`, remedy: 'Write one, or remove the name.' }
+  if (value.trim() === '') return { what: `${name} has no value.`, remedy: 'Write a value, or remove the name.' }
   if (value.length <= maxValueLength && !/\p{Cc}/u.test(value)) return undefined
   const remedy = `Write at most ${maxValueLength} characters on one line.`
   return { what: `The value of ${name} is too long, or has control characters.`, remedy }

@@ -30,7 +30,7 @@ interface Check {
   readonly ofListeners?: true
 }
 
-/** Creates a check from a predicate. `what` is the sentence of its fault, which may depend on the configuration. */
+/** Creates a check from a predicate. `what` is the fault's message, which may depend on the configuration. */
 function wrongIf(
   of: readonly string[],
   isWrong: (config: Config) => boolean,
@@ -207,7 +207,7 @@ function noSecret({ listen, webhook, platforms }: Config): string[] {
   ]
 }
 
-/** Returns warnings about values that exceed the value of another setting. The SDK then uses the lower value for both. */
+/** Returns a warning for each of the SDK's settings that exceeds the setting that limits it. The SDK then uses the lower of the two values. */
 function exceeding({ self: { sdk } }: Config): string[] {
   const pairs = [
     ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],

@@ -40,20 +40,20 @@ export function describeSource(source: Source): string {
   }
 }
 
-/** Quotes the operator's text, shortened and without the credentials that a URL may contain. */
+/** Quotes what the operator wrote, shortened, and without any credentials that a URL contains. */
 export function quoted(text: string): string {
   const safe = text.replace(/\/\/.*@/s, '//[secret]@')
   return JSON.stringify(safe.length > 80 ? `${safe.slice(0, 80)}…` : safe)
 }
 
-/** Returns the known word that is most similar to a mistyped one. Undefined if every candidate needs more than `most` edits. */
+/** Returns the candidate that is most similar to a mistyped name; undefined if every candidate needs more than `maxEdits` edits. */
 export function nearest(
   word: string,
   candidates: Iterable<string>,
-  most = Math.max(2, Math.floor(word.length / 4)),
+  maxEdits = Math.max(2, Math.floor(word.length / 4)),
 ): string | undefined {
   let best: string | undefined
-  let least = most + 1
+  let least = maxEdits + 1
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
     if (distance < least) [best, least] = [candidate, distance]
@@ -61,7 +61,10 @@ export function nearest(
   return best
 }
 
-/** Returns the edit distance between two texts: insertions, deletions, replacements, and swaps of adjacent characters (optimal string alignment). */
+/**
+ * Returns the edit distance between two strings, counting insertions, deletions, replacements, and swaps of adjacent characters (optimal string
+ * alignment).
+ */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

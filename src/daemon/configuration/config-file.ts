@@ -21,7 +21,7 @@ export function readConfigText(path: string): string | Wrong {
   }
 }
 
-/** A value and its position in the file. All scalars are texts as the operator wrote them, including `0123` and `yes`. */
+/** A value and its position in the file. All scalars are strings, exactly as the operator wrote them, including `0123` and `yes`. */
 export class FileValue {
   readonly source: Source
   readonly #node: Node | null
@@ -35,7 +35,7 @@ export class FileValue {
     this.#document = document
   }
 
-  /** Whether the value is missing, `null`, or an empty text. */
+  /** Whether the value is missing, `null`, or an empty string. */
   get isBlank(): boolean {
     const node = this.#node
     if (!isScalar(node)) return node === null
@@ -64,7 +64,7 @@ export class FileValue {
     return isSeq<Node | null>(this.#node) ? this.#node.items.map(item => this.#at(item)) : undefined
   }
 
-  /** The plain value: a text, or lists and mappings of texts. */
+  /** The plain value: a string, or lists and mappings of strings. */
   get raw(): unknown {
     return this.#node?.toJS(this.#document) as unknown
   }
@@ -78,13 +78,13 @@ const quoteRemedy = `Correct the YAML; a value that starts with one of [ { * & !
 
 const aliasFault = {
   what: 'YAML aliases are not supported.',
-  remedy: 'Write the value out; a text that starts with * needs quotes.',
+  remedy: 'Write the value out; a value that starts with * needs quotes.',
 }
 
 /** Messages for common mistakes, in plainer words than the YAML parser's own. */
 const plainer: Readonly<Record<string, Wrong>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
-  TAB_AS_INDENT: { what: 'A tab indents this line.', remedy: 'Indent with spaces.' },
+  TAB_AS_INDENT: { what: 'This line is indented with a tab.', remedy: 'Indent with spaces.' },
   MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Keep one document, without --- inside.' },
   RESOURCE_EXHAUSTION: {
     what: 'The file is nested too deeply.',
@@ -93,7 +93,7 @@ const plainer: Readonly<Record<string, Wrong>> = {
   BAD_ALIAS: aliasFault,
   TAG_RESOLVE_FAILED: {
     what: 'YAML tags are not supported.',
-    remedy: 'Write the value alone; a text that starts with ! needs quotes.',
+    remedy: 'Write the value without a tag; a value that starts with ! needs quotes.',
   },
 }
 
@@ -107,7 +107,7 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
   try {
     const document = parseDocument<Node>(text, { lineCounter: lines, prettyErrors: false, schema: 'failsafe' })
     const found = [...document.errors, ...document.warnings]
-    // The YAML parser stops when its stack is exhausted. It may report this at two positions; only the first becomes a fault.
+    // If a file is nested too deeply for the YAML parser's stack, the parser may report this at two positions. Only the first becomes a fault.
     const deepest = found.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
     const faults = found
       .filter(({ code }, at) => code !== deepest?.code || found.indexOf(deepest) === at)
@@ -121,12 +121,12 @@ export function parseConfigFile(text: string, file: string): { root?: FileValue;
     // A configuration file is briefly empty while it is being written. Without any settings, the daemon would be open to everyone, so an empty file
     // is a fault.
     if (root.isEmpty) {
-      const remedy = 'Write at least one, or start without a configuration file.'
+      const remedy = 'Write at least one setting, or start without a configuration file.'
       return { faults: [{ source: placeAt(0), what: 'The file has no settings.', remedy }] }
     }
     if (root.entries !== undefined) return { root, faults }
     const remedy = 'Write "key: value" lines, such as "settle: 5s".'
-    return { faults: [{ source: root.source, what: 'The file has no mapping of settings.', remedy }] }
+    return { faults: [{ source: root.source, what: 'The file is not a mapping of settings.', remedy }] }
   } catch (error) {
     const what = `The file is not YAML (${reasonOf(error)}).`
     return { faults: [{ source: placeAt(0), what, remedy: 'Correct the YAML.' }] }

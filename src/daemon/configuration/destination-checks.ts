@@ -23,8 +23,8 @@ export function wrongDestinations({ destinations, attributes: { rules } }: Confi
 }
 
 /**
- * Returns what is wrong with a header template. Template values may depend only on the project, because everything in a request shares one set of
- * headers.
+ * Returns what is wrong with a header template; undefined if it is valid. Its value may depend only on the project, because all data in a request
+ * shares one set of headers.
  */
 function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined {
   if (name === 'group' || name === 'project.id' || name === 'platform') return undefined
@@ -42,7 +42,7 @@ function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined 
   if (setters.every(isOfProject(own))) return undefined
   return {
     what: `{${name}} depends on more than the project.`,
-    remedy: `Set ${own} to a text, not from a label or a variable, in rules without branches, sources and jobs.`,
+    remedy: `Set ${own} to a literal value, not to a label or a variable, in rules without branches, sources and jobs.`,
   }
 }
 

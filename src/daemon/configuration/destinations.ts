@@ -20,7 +20,7 @@ export interface ConfiguredDestination {
   readonly temporality: 'cumulative' | 'delta'
   /** The projects exported to the destination. If undefined, all projects are. */
   readonly projects?: { readonly include: readonly string[]; readonly exclude: readonly string[] } | undefined
-  /** The destination's headers if any of them contains a template; otherwise undefined, as it always is for `default`. */
+  /** The destination's headers if at least one of them contains a template; otherwise undefined. Always undefined for the destination `default`. */
   readonly templates?: (() => Headers) | undefined
   readonly targets: Readonly<Partial<Record<Signal, ConfiguredTarget>>>
 }

@@ -1,5 +1,4 @@
-// A setting type, such as a duration. It has a zod schema for the value, which is the same in an environment variable and in YAML, and the wording
-// for messages.
+// A setting type, such as a duration: a zod schema, which parses values from environment variables and from YAML alike, and the wording for messages.
 import { z } from 'zod'
 import { quoted, type Wrong } from './config-fault.ts'
 
@@ -9,10 +8,10 @@ export function wrong(what: string, remedy: string): { readonly wrong: Wrong } {
   return { wrong: { what, remedy } }
 }
 
-interface Words<T> {
+interface KindSpec<T> {
   /** The name of the setting type with its article, such as `a duration`. */
   readonly noun: string
-  /** What an item is called, if the setting type is a list. */
+  /** The noun for a list item in messages, if the setting type is a list. */
   readonly item?: string
   /** What the operator should write instead, as a full sentence: `Write a number with its unit, such as 5s or 1h.` */
   readonly remedy: string
@@ -31,24 +30,24 @@ interface Words<T> {
 
 export class Kind<T> {
   readonly schema: z.ZodType<T>
-  readonly words: Words<T>
+  readonly spec: KindSpec<T>
 
-  constructor(schema: z.ZodType<T>, words: Words<T>) {
+  constructor(schema: z.ZodType<T>, spec: KindSpec<T>) {
     this.schema = schema
-    this.words = words
+    this.spec = spec
   }
 
   get noun(): string {
-    return this.words.noun
+    return this.spec.noun
   }
 
   get secret(): boolean {
-    return this.words.secret === true
+    return this.spec.secret === true
   }
 
   /**
-   * Parses a value. `raw` consists of texts and of lists and mappings of texts, because all scalars in a configuration file are read as text. It is
-   * never blank.
+   * Parses a value. `raw` is a string, or lists and mappings of strings, because all scalars in a configuration file are read as strings. It is never
+   * blank.
    */
   parse(raw: unknown): Parsed<T> {
     const { data, error } = this.schema.safeParse(raw, { reportInput: true })
@@ -57,7 +56,7 @@ export class Kind<T> {
   }
 
   #wrongOf(issue: z.core.$ZodIssue, raw: unknown): Wrong {
-    const { noun, item, remedy } = this.words
+    const { noun, item, remedy } = this.spec
     if (issue.code === 'custom' && typeof issue.params?.remedy === 'string')
       return { what: issue.message, remedy: issue.params.remedy }
     if ('origin' in issue && issue.origin === 'array')
@@ -68,11 +67,11 @@ export class Kind<T> {
   }
 
   shape(value: T): string {
-    return this.words.shape?.(value) ?? ''
+    return this.spec.shape?.(value) ?? ''
   }
 
   show(value: T): string {
-    return this.words.show?.(value) ?? (Array.isArray(value) ? value.join(',') : String(value))
+    return this.spec.show?.(value) ?? (Array.isArray(value) ? value.join(',') : String(value))
   }
 }
 
@@ -81,8 +80,8 @@ function named(given: unknown): string {
   return Array.isArray(given) ? 'A list' : 'A mapping'
 }
 
-export function kind<T>(schema: z.ZodType<T>, words: Words<T>): Kind<T> {
-  return new Kind(schema, words)
+export function kind<T>(schema: z.ZodType<T>, spec: KindSpec<T>): Kind<T> {
+  return new Kind(schema, spec)
 }
 
 /** The schema for a single line of text, in an environment variable or in YAML. */
@@ -111,19 +110,19 @@ function report({ what, remedy }: Wrong, context: z.RefinementCtx): void {
 }
 
 /**
- * Creates a setting type for a single text from a function that parses it. The function returns the value, undefined if the text is not of this type,
- * or a fault if something else is wrong with the text.
+ * Creates a setting type for a single string from a function that parses it. The function returns the value, undefined if the string is not of this
+ * type, or a fault if something else is wrong with it.
  */
 export function scalar<T>({
   read,
-  ...words
-}: Words<T> & { readonly read: (text: string) => T | Wrong | undefined }): Kind<T> {
+  ...spec
+}: KindSpec<T> & { readonly read: (text: string) => T | Wrong | undefined }): Kind<T> {
   const step = (text: string): Parsed<T> => {
     const value = read(text)
-    if (value === undefined) return wrong(`${quoted(text)} is not ${words.noun}.`, words.remedy)
+    if (value === undefined) return wrong(`${quoted(text)} is not ${spec.noun}.`, spec.remedy)
     return isWrong(value) ? { wrong: value } : { value }
   }
-  return kind(line.transform(reading(step)) as unknown as z.ZodType<T>, words)
+  return kind(line.transform(reading(step)) as unknown as z.ZodType<T>, spec)
 }
 
 function isWrong(read: unknown): read is Wrong {

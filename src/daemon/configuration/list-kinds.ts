@@ -1,12 +1,15 @@
-// Setting types for lists: comma-separated in an environment variable; a list or comma-separated text in YAML. Also lists of predefined words: some
-// of the words, `all`, or `none`.
+// Setting types for lists: comma-separated in an environment variable; a list or a comma-separated string in YAML. Some of them accept only
+// predefined values, `all` or `none`.
 import picomatch from 'picomatch'
 import { z } from 'zod'
 import { quoted, type Wrong, nearest } from './config-fault.ts'
 import { LinearPattern } from '../../lib/text-redaction.ts'
 import { kind, reading, refusing, wrong, type Kind } from './kind.ts'
 
-/** Returns the non-blank items of a YAML list, or of a string that `split` divides. The schema after this one checks that each item is a string. */
+/**
+ * Creates a zod schema that turns a YAML list, or a string that `split` divides, into its non-blank items. The next schema must check that each item
+ * is a string.
+ */
 export function itemsOf(split = (text: string) => text.split(','), trim = (item: string) => item.trim()) {
   return z.unknown().transform(
     reading(raw => {
@@ -18,12 +21,12 @@ export function itemsOf(split = (text: string) => text.split(','), trim = (item:
   )
 }
 
-interface ListWords<T> {
+interface ListWording<T> {
   readonly noun: string
-  /** What messages call an item of the list. */
+  /** The noun for a list item in messages. */
   readonly item?: string
   readonly remedy?: string
-  /** Splits a text into items; by default, at commas. */
+  /** Splits a string into items; by default, at commas. */
   readonly split?: (text: string) => string[]
   readonly show?: (items: readonly T[]) => string
 }
@@ -31,57 +34,60 @@ interface ListWords<T> {
 const plainRemedy = 'Write plain values here, quoted if they contain special characters such as [ or {.'
 
 /** Creates a setting type for lists whose items match a schema. */
-export function listOf<T>(item: z.ZodType<T, string>, { split, ...words }: ListWords<T>): Kind<readonly T[]> {
+export function listOf<T>(item: z.ZodType<T, string>, { split, ...wording }: ListWording<T>): Kind<readonly T[]> {
   const schema: z.ZodType<readonly T[]> = itemsOf(split).pipe(z.array(item))
-  return kind(schema, { item: 'a plain value', remedy: plainRemedy, ...words })
+  return kind(schema, { item: 'a plain value', remedy: plainRemedy, ...wording })
 }
 
 export const list = listOf(z.string(), { noun: 'a list' })
 
-/** Creates a setting type for a list of one or more of these words, without duplicates and case-insensitive. */
-export function someOf<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
-  return wordList(words, [], `a list of ${inBackticks(words)}`)
+/** Creates a setting type for a list of one or more of these values, case-insensitive and without duplicates. */
+export function someOf<const V extends string>(values: readonly V[]): Kind<readonly V[]> {
+  return predefinedList(values, [], `a list of ${inBackticks(values)}`)
 }
 
-/** Creates a setting type for a list of one or more of these words, or `none`. */
-export function noneOr<const W extends string>(words: readonly W[]): Kind<readonly W[]> {
-  return wordList(words, ['none'], `\`none\`, or a list of ${inBackticks(words)}`)
+/** Creates a setting type for a list of one or more of these values, or `none`. */
+export function noneOr<const V extends string>(values: readonly V[]): Kind<readonly V[]> {
+  return predefinedList(values, ['none'], `\`none\`, or a list of ${inBackticks(values)}`)
 }
 
-/** Creates a setting type that accepts `all`, `none` or a list of these words. `noun` is what messages call one of the words, such as `event`. */
-export function wordsOf(words: readonly string[], noun: string): Kind<readonly string[]> {
-  return wordList(words, ['all', 'none'], `a list of ${noun}s, \`all\` or \`none\``)
+/** Creates a setting type that accepts `all`, `none` or a list of these values. `noun` is what messages call one of the values, such as `event`. */
+export function allNoneOr(values: readonly string[], noun: string): Kind<readonly string[]> {
+  return predefinedList(values, ['all', 'none'], `a list of ${noun}s, \`all\` or \`none\``)
 }
 
-function inBackticks(words: readonly string[]): string {
-  return words.map(word => `\`${word}\``).join(', ')
+function inBackticks(values: readonly string[]): string {
+  return values.map(value => `\`${value}\``).join(', ')
 }
 
-/** Creates a setting type for a list of words, deduplicated and in the order of `words`. `alone` are words that cannot be combined with others. */
-function wordList<W extends string>(
-  words: readonly W[],
+/**
+ * Creates a setting type for a list of predefined values, deduplicated and in the order of `values`. A value in `alone` cannot be combined with
+ * others.
+ */
+function predefinedList<V extends string>(
+  values: readonly V[],
   alone: readonly ('all' | 'none')[],
   noun: string,
-): Kind<readonly W[]> {
-  const known: readonly string[] = [...alone, ...words]
+): Kind<readonly V[]> {
+  const known: readonly string[] = [...alone, ...values]
   const remedy = `Name one or more of ${known.join(', ')}.`
-  const unknown = (word: string): Wrong | undefined => {
-    if (known.includes(word)) return undefined
-    const meant = nearest(word, known)
+  const unknown = (value: string): Wrong | undefined => {
+    if (known.includes(value)) return undefined
+    const meant = nearest(value, known)
     return {
-      what: `${quoted(word)} is not one of them.`,
+      what: `${quoted(value)} is not one of them.`,
       remedy: meant === undefined ? remedy : `Did you mean ${meant}?`,
     }
   }
   const combined = (named: readonly string[]): Wrong | undefined => {
-    const one = alone.find(word => named.includes(word))
+    const one = alone.find(value => named.includes(value))
     if (one === undefined || named.length === 1) return undefined
     return { what: `${one} cannot be combined with other values.`, remedy: `Use ${one} alone, or remove it.` }
   }
   const named = z.array(z.string().toLowerCase().superRefine(refusing(unknown))).nonempty()
-  const schema: z.ZodType<readonly W[]> = itemsOf()
+  const schema: z.ZodType<readonly V[]> = itemsOf()
     .pipe(named.superRefine(refusing(combined)))
-    .transform(some => words.filter(word => some.includes('all') || some.includes(word)))
+    .transform(some => values.filter(value => some.includes('all') || some.includes(value)))
   return kind(schema, {
     ...{ noun, item: 'one of them', remedy },
     json: { anyOf: [{ type: 'string' }, { type: 'array', items: { enum: known } }] },
@@ -125,20 +131,20 @@ const patternRemedy =
 /** A glob pattern (picomatch). */
 export const pattern = z.string().refine(compiles)
 
-const patternWords = {
-  ...{ item: 'a pattern', remedy: 'Close its brackets: a glob such as team/*.' },
+const patternWording = {
+  ...{ item: 'a pattern', remedy: 'Write a glob such as team/*, and close all brackets.' },
   split: splitPatterns,
 }
 
 /** A list of glob patterns. A comma within brackets or after a backslash is part of the pattern. */
-export const patterns = listOf(pattern, { noun: 'a list of patterns', ...patternWords })
+export const patterns = listOf(pattern, { noun: 'a list of patterns', ...patternWording })
 
 /**
- * Creates a setting type for a list of patterns that match a certain kind of text. `wrongOf` returns what is wrong with a pattern that cannot match
- * any such text.
+ * Creates a setting type for a list of glob patterns. `wrongOf` returns what is wrong with a pattern that can never match. `noun` describes the
+ * strings that the patterns match.
  */
 export function patternsOf(noun: string, wrongOf: (one: string) => Wrong | undefined): Kind<readonly string[]> {
-  return listOf(pattern.superRefine(refusing(wrongOf)), { noun: `a list of patterns of ${noun}`, ...patternWords })
+  return listOf(pattern.superRefine(refusing(wrongOf)), { noun: `a list of patterns of ${noun}`, ...patternWording })
 }
 
 function splitPatterns(text: string): string[] {

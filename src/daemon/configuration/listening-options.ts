@@ -63,7 +63,7 @@ export const peopleOptions = {
   people: new Each(
     {
       who: setting(patterns, { required: true }).describe(
-        'Patterns of the value of the header, such as `*@platform.example.com`.',
+        "Patterns of the header's value, such as `*@platform.example.com`.",
       ),
       role: setting(oneOf(['viewer', 'operator']), { required: true }).describe(
         '`viewer` can only read; `operator` can also retry and drop dead letters, and retry postponed exports.',

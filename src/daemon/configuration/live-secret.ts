@@ -12,7 +12,7 @@ const maxBytes = 64 * 1024
 interface SecretFileOptions<T> {
   readonly path: string
   /**
-   * The secret's setting type, which parses its value. While the daemon runs, a new value is rejected if `Kind.shape` returns a different text for
+   * The secret's setting type, which parses its value. While the daemon runs, a new value is rejected if `Kind.shape` returns a different string for
    * it.
    */
   readonly kind: Kind<T>

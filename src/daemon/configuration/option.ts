@@ -7,7 +7,7 @@ export interface ProfileVariables {
   readonly variables: { readonly export: string; readonly token: string }
   /** The prefix of vendor-specific attributes, including the dot. */
   readonly namespace: string
-  /** The words for events that are allowed in PIPESPAN_EVENTS. */
+  /** The names of events that are allowed in PIPESPAN_EVENTS. */
   readonly events: readonly string[]
 }
 

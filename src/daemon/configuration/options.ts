@@ -75,7 +75,7 @@ const webhookOptions = {
   }).describe('Refuse deliveries without a signature.'),
 }
 
-/** Creates the table of core options, by heading of the reference. Vendor-specific words come from the profiles. */
+/** Creates the table of core options, by heading of the reference. Vendor-specific names come from the profiles. */
 function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
     'Vendor profile: header prefix, attribute namespace and variable names.',
@@ -104,7 +104,7 @@ function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonl
         ),
       },
       retention: setting(duration, { default: '7d' }).describe(
-        'How long pipelines are kept after their last change and export; also dead letters and quarantined deliveries.',
+        'How long pipelines are kept after their last change and export. Dead letters and quarantined deliveries are kept for the same time.',
       ),
       remember: setting(duration, { default: '400d' }).describe(
         'How long the export record of a pruned pipeline is kept, so that a late retry creates no duplicates.',
@@ -216,7 +216,7 @@ export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[k
 /** The part of a feature that the configuration needs: its options, by heading of the reference, and their checks. */
 export interface HasOptions {
   readonly options?: Sections
-  /** The word for events that the feature creates; see `ownEvents` of `Feature`. */
+  /** The name that selects the feature's own events in PIPESPAN_EVENTS; see `ownEvents` of `Feature`. */
   readonly ownEvents?: string
   readonly patterns?: readonly string[]
   readonly faults?: (config: never, faultOf: FaultOf) => readonly ConfigFault[]

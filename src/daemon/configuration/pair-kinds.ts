@@ -56,7 +56,7 @@ export const attributes = kind<Readonly<Record<string, string>>>(pairs, {
       .join(','),
 })
 
-/** Parses the text of a variable into pairs; returns a mapping unchanged. */
+/** Parses the value of a variable into pairs; returns a mapping unchanged. */
 function pairsIn(raw: unknown): Parsed<Record<string, string>> {
   if (typeof raw !== 'string') return { value: raw as Record<string, string> }
   const found: [string, string][] = []

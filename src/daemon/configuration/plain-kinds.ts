@@ -1,4 +1,4 @@
-// Simple setting types: text, names, numbers, switches, choices, durations, sizes.
+// Simple setting types: strings, names, numbers, switches, choices, durations, sizes.
 import { z } from 'zod'
 import { kind, line, type Kind } from './kind.ts'
 
@@ -33,7 +33,7 @@ export const metricName = kind(line.regex(/^[A-Za-z][A-Za-z0-9_./-]{0,254}$/), {
   remedy: 'Begin with a letter; write letters, digits, dots, dashes, slashes and underscores, at most 255.',
 })
 
-/** Creates a schema for texts of this form that are numbers within these bounds. */
+/** Creates a schema for strings of this form that are numbers within these bounds. */
 function numeral(form: RegExp, bounds: z.ZodNumber): z.ZodType<number> {
   return line.regex(form).transform(Number).pipe(bounds)
 }
@@ -59,15 +59,15 @@ export const boolean = kind(line.pipe(z.stringbool({ truthy: ['true'], falsy: ['
 export function integer({ min, max }: { min: number; max: number }): Kind<number> {
   return kind(numeral(/^-?\d+$/, z.int().min(min).max(max)), {
     noun: `a whole number from ${min} to ${max}`,
-    remedy: `Write digits alone, such as ${min}.`,
+    remedy: `Write only digits, such as ${min}.`,
   })
 }
 
-/** Creates a setting type for one of a few words, case-insensitive. */
-export function oneOf<const W extends string>(words: readonly W[]): Kind<W> {
-  return kind(line.toLowerCase().pipe(z.enum(words)), {
-    noun: `one of ${words.map(word => `\`${word}\``).join(', ')}`,
-    remedy: `Write one of ${words.join(', ')}.`,
+/** Creates a setting type that accepts one of a few values, case-insensitive. */
+export function oneOf<const V extends string>(values: readonly V[]): Kind<V> {
+  return kind(line.toLowerCase().pipe(z.enum(values)), {
+    noun: `one of ${values.map(value => `\`${value}\``).join(', ')}`,
+    remedy: `Write one of ${values.join(', ')}.`,
   })
 }
 

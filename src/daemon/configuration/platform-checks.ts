@@ -60,7 +60,7 @@ function* wrongTokens(platform: Config['platforms'][number], path: string, fault
   for (const [index, { groups }] of tokens.entries()) {
     if (groups.length > 0 && !groups.some(group => /^\d+$/.test(group))) continue
     const remedy = 'Write full paths, such as team/sub.'
-    yield fault(`${path}.tokens[${index}].groups`, 'It must name groups by their full paths.', remedy)
+    yield fault(`${path}.tokens[${index}].groups`, 'Groups must be named by their full paths.', remedy)
   }
   const groups = tokens.flatMap(({ groups: own }, index) => own.map(group => ({ group, index })))
   const all = groups.map(({ group }) => group.toLowerCase())
@@ -96,7 +96,7 @@ function* sharedSecrets(config: Config, fault: FaultOf): Generator<ConfigFault> 
         const user = users.get(secret.reveal())
         users.set(secret.reveal(), name)
         if (user === undefined || user === name) continue
-        const what = `The platforms ${user} and ${name} have the same webhook secret, but the secret must show which platform sent a delivery.`
+        const what = `The platforms ${user} and ${name} have the same webhook secret, but the secret must identify the platform that sent a delivery.`
         yield fault(`${path}.${key}`, what, 'Give each platform a secret of its own.')
       }
     }

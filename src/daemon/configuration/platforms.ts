@@ -17,8 +17,8 @@ type Listed<P extends string> = Config<P>['platforms'][number]
 export const defaultPlatform = 'default'
 
 /**
- * The key of the property by which a configuration view (one token of one platform) records which platform it is for. The platform has no name in the
- * view's settings.
+ * The key of the property that records which platform a configuration view (one token of one platform) is for. The view's settings do not contain the
+ * platform's name.
  */
 const viewed = Symbol('view')
 

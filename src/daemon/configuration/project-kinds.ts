@@ -31,7 +31,7 @@ export const projectName = kind(line.superRefine(refusing(wrongPath)), {
   remedy: 'Write its full path, such as team/shop.',
 })
 
-/** Creates a setting type for a list of IDs and full paths. `or` is an additional word to allow, such as `*`. */
+/** Creates a setting type for a list of IDs and full paths. `or` is an additional value to accept, such as `*`. */
 export function projectNames({ or }: { readonly or?: string } = {}): Kind<readonly string[]> {
   const one = z.string().superRefine(refusing(item => (item === or ? undefined : wrongPath(item))))
   return listOf(one, { noun: 'a list of IDs and full paths' })
@@ -49,8 +49,8 @@ function isOfNoPath(pattern: string): boolean {
 }
 
 /**
- * Creates options to include and exclude by pattern. `what` is the kind of text that the patterns match. `note` is a sentence to append, preceded by
- * a space.
+ * Creates the options `include` and `exclude`, which are lists of patterns. `what` describes the strings that the patterns match. `note` is appended
+ * to the descriptions; it starts with a space.
  */
 export function choiceOf(what: string, note = '') {
   return {
@@ -60,8 +60,8 @@ export function choiceOf(what: string, note = '') {
 }
 
 /**
- * Creates options to include and exclude projects by pattern. `protects`: the selection controls who may see what. Shortening `include` reveals
- * nothing to anyone.
+ * Creates the options `include` and `exclude` for projects. `protects` marks a selection that controls who may see what: a reload may not remove it,
+ * nor any pattern of `exclude`. It may shorten `include`, because that reveals nothing to anyone.
  */
 export function projectChoice(note = '', { protects }: { readonly protects?: true } = {}) {
   const what = 'full project paths'

@@ -31,7 +31,7 @@ const maxListed = 20
 /** A value as the operator wrote it, or the path of the file that contains it. */
 type Given = { readonly source: Source } & ({ readonly raw: unknown } | { readonly secretFile: string })
 
-/** The position in the file that a group is read from: a mapping, or an empty list item. */
+/** Where in the file a group of settings is read from: a mapping, or an empty list item. */
 interface Place {
   readonly entries: FileValue['entries']
   /** The line and column of the list item, if the group is a list item. */
@@ -149,7 +149,7 @@ export class Reader {
     }
     if (filed === undefined) return undefined
     if (typeof filed.raw === 'string') return { source: filed.source, secretFile: filed.raw }
-    this.#fault(`${path}_file`, filed.source, { what: 'This is not the path of a file.', remedy: 'Write one path.' })
+    this.#fault(`${path}_file`, filed.source, { what: 'This is not a file path.', remedy: 'Write one path.' })
     return undefined
   }
 

@@ -78,7 +78,8 @@ function adopt(old: unknown, now: unknown): void {
 }
 
 /**
- * Returns the value for comparison. A secret from the same file counts as unchanged unless its shape differs, because it is looked up on each use.
+ * Returns the value for comparison. Two secrets from the same file count as equal unless their shapes differ, because a secret is looked up on each
+ * use.
  */
 function valueOf(setting: Setting | undefined): unknown {
   if (!(setting?.value instanceof LiveSecret)) return setting?.value
@@ -99,7 +100,7 @@ function needsRestart(path: string, old: Setting | undefined, now: Setting | und
   return `${path}: ${is === was ? 'another value' : is}${where} needs a restart to apply; ${was} stays in use until then.`
 }
 
-/** Returns the loaded configuration with the running values at these paths. */
+/** Returns the loaded configuration, but with the running values at these paths. */
 function withRunning<P extends string>(
   loaded: LoadedConfig<P>,
   before: ReadonlyMap<string, Setting>,
@@ -176,8 +177,8 @@ function protectionsOf({ option: { kind, spec }, value }: Setting): readonly str
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
   // Among headers only the templates are protections, because they separate tenants.
-  return current !== undefined && kind.words.shape
-    ? kind.words.shape(current).split(',').filter(Boolean)
+  return current !== undefined && kind.spec.shape
+    ? kind.spec.shape(current).split(',').filter(Boolean)
     : textsOf(current)
 }
 

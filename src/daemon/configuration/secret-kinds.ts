@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { reasonOf } from '../../lib/fault.ts'
 
-/** Returns why a text cannot be used as an HTTP header value; undefined if it can. */
+/** Returns why a string cannot be used as an HTTP header value; undefined if it can. */
 export function headerValueProblem(value: string): string | undefined {
   if (/\p{Cc}/u.test(value)) return 'a control character'
   return /^[\u0020-\u007e]*$/.test(value) ? undefined : 'a character outside ASCII'
@@ -20,7 +20,7 @@ const asciiRemedy = 'Copy it again, as one line of printable ASCII.'
 
 export const secret = secretOf('a secret', () => undefined)
 
-/** Creates a setting type for secrets. `wrongOf` returns what else is wrong with the secret, in a text that must not repeat any part of it. */
+/** Creates a setting type for secrets. `wrongOf` returns what else is wrong with the secret, without repeating any part of it. */
 export function secretOf(noun: string, wrongOf: (value: string) => Wrong | undefined): Kind<Secret> {
   const schema = z
     .string()

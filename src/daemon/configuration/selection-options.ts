@@ -1,6 +1,6 @@
 // The options that select what is exported: projects, refs, sources, attributes, and webhook events that do not belong to a pipeline.
 import { integer, boolean } from './plain-kinds.ts'
-import { patterns, wordsOf, regularExpressions } from './list-kinds.ts'
+import { patterns, allNoneOr, regularExpressions } from './list-kinds.ts'
 import { projectPatterns } from './project-kinds.ts'
 import { setting, type Profiles } from './option.ts'
 import { attributeRules } from './attribute-rule-options.ts'
@@ -30,21 +30,21 @@ export const selectionOptions = {
       variable: 'OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT',
       default: '4096',
     }).describe(
-      'Maximum length of an attribute text in every signal, in UTF-16 code units; longer texts are truncated.',
+      'Maximum length of string attributes in every signal, in UTF-16 code units; longer strings are truncated.',
     ),
     rules: attributeRules,
   },
 }
 
-/** Creates the event options. `own` are the words that select events created by features. */
+/** Creates the event options. `own` are the names that select events created by features. */
 export function eventOptions(profiles: Profiles, own: readonly string[]) {
-  const words = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
+  const names = [...new Set([...Object.values(profiles).flatMap(({ events }) => events), ...own])]
   return {
-    events: setting(wordsOf(words, 'event'), {
+    events: setting(allNoneOr(names, 'event'), {
       default: 'deployment,change,release,feature_flag,access_token,operator',
       example: 'deployment,change,push',
     }).describe(
-      `Events besides those of pipelines and jobs that become log records: ${words.map(word => `\`${word}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
+      `Events besides those of pipelines and jobs that become log records: ${names.map(name => `\`${name}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
     ),
     eventsNameAttribute: setting(boolean, { default: 'false' }).describe(
       "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",
@@ -52,7 +52,7 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
   }
 }
 
-// The option for the patterns whose matches are redacted in all texts from external sources.
+// The option for the patterns whose matches are redacted in all text from external sources.
 export const redact = setting(regularExpressions, { protects: 'each', example: 'ACME-[0-9a-f]{32}' }).describe(
   'Regular expressions to redact in job logs, reports, events and the inventory, in addition to known secret formats, without backreferences and look-around. A comma within brackets or after a backslash is part of the expression.',
 )

@@ -145,7 +145,7 @@ export const destinations = new Each(
       },
     ),
     signals: setting(someOf(signals), { unset: '`observability.export`' }).describe(
-      'Signals to send, from the enabled ones.',
+      'Signals to send; signals that are not enabled are not sent.',
     ),
   },
   'OTLP backends in addition to the one in `otlp`, which is named `default`. A backend that is down does not delay the others.',

@@ -46,8 +46,8 @@ const slip = 2
 const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
 /**
- * Returns warnings about variables that are not read but were probably meant as settings. `selfTelemetry`: whether the daemon's own telemetry uses an
- * SDK.
+ * Returns warnings about variables that are not read but were probably meant as settings. `selfTelemetry`: whether the SDK exports the daemon's own
+ * telemetry.
  */
 export function unknownVariables(env: Environment, known: ReadonlySet<string>, selfTelemetry: boolean): string[] {
   const unknown = Object.keys(env)
@@ -72,7 +72,7 @@ function isOthers(name: string): boolean {
   return families.some(({ prefix, others }) => name.startsWith(prefix) && others?.test(name.slice(prefix.length)))
 }
 
-/** Returns why a variable is unknown, with a remedy; undefined if it may belong to another program. */
+/** Returns why a variable is unknown and how to fix it; undefined if it may belong to another program. */
 function whyUnknown(name: string, known: ReadonlySet<string>): string | undefined {
   const family = families.find(({ prefix }) => name.startsWith(prefix))
   // Variable names are compared without their prefix, because the same prefix would make all of them similar.

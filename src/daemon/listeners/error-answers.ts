@@ -1,5 +1,5 @@
-// Sends all responses that do not come from a route, as short JSON without details. Some answer unknown paths, wrong methods and errors. Others are
-// written to the bare socket, for requests that never reach a route. The rest answer requests that Node would otherwise answer itself, bypassing our
+// Sends all responses that do not come from a route, as short JSON without details. Some respond to unknown paths, wrong methods and errors. Others
+// are written directly to the socket, for requests that never reach a route. The rest replace responses that Node would send by itself, bypassing our
 // limits.
 import type { FastifyError, FastifyInstance } from 'fastify'
 import type { Log } from '../../lib/log.ts'

@@ -81,7 +81,7 @@ export function isGauge({ metric }: ScrapedMetric): boolean {
   return typeOf(metric) === 'gauge'
 }
 
-/** Converts the metrics of these scopes, whose points are already in memory. */
+/** Converts metrics whose points are already in memory; each metric is a single piece. */
 export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
   return scopes
     .flatMap(scope => scope.metrics)
@@ -94,8 +94,8 @@ export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
 }
 
 /**
- * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well, so that which metrics are exposed
- * does not depend on the size of the later ones.
+ * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well; otherwise the size of a metric would
+ * decide whether it is exposed.
  */
 function takesRoom(room: SeriesRoom, series: number): boolean {
   if (room.leftOut === 0 && series <= room.left) {
@@ -157,7 +157,7 @@ function typeOf(metric: MetricData): Type {
 
 type WrittenPoint = DataPoint<number | Histogram> & ExemplaryPoint
 
-/** Returns a metric's points. The SDK's exponential histograms are not used here. */
+/** Returns a metric's points. Exponential histograms are left out, because no metric of the daemon uses them. */
 function pointsOf(metric: MetricData): readonly WrittenPoint[] {
   return metric.dataPointType === DataPointType.EXPONENTIAL_HISTOGRAM ? [] : metric.dataPoints
 }
@@ -189,7 +189,7 @@ function histogramText(
   const buckets = [...boundaries, Infinity].map((bound, at) => {
     below += counts[at] ?? 0
     const isHere = measured <= bound && !(measured <= (boundaries[at - 1] ?? -Infinity))
-    // Both formats write a histogram's bucket bound the same way, because Prometheus identifies the series by its text.
+    // Bucket bounds are written the same way in both formats, because Prometheus identifies a bucket's series by the text of its bound.
     const bucket = inBraces(`${labels}${labels === '' ? '' : ','}le="${numberText(bound)}"`)
     return `${name}_bucket${bucket} ${below}${isHere ? exemplarText(point, format) : ''}\n`
   })

@@ -14,7 +14,7 @@ import { onceAtATime } from './once-at-a-time.ts'
 import { answerWholeRequests } from './whole-requests.ts'
 
 export interface Limits {
-  /** The timeout for a request's headers, ms. A sender needs one round trip; a slower one only ties up a connection. */
+  /** The timeout for a request's headers, ms. Sending them takes one round trip; a sender that needs longer only ties up a connection. */
   readonly headers: number
   /** The timeout for the whole request, ms. It is twice the platform's own timeout of 10 s. */
   readonly request: number

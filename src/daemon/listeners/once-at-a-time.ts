@@ -21,7 +21,7 @@ export function onceAtATime(): (handler: RequestListener) => RequestListener {
 }
 
 /**
- * Closes a socket and removes its parser. Otherwise the parser would still parse all requests that were already read, which takes some twenty times
+ * Closes a socket and removes its parser. Otherwise the parser would still parse all requests that were already read, which takes about twenty times
  * as long as answering them. Node removes the parser in the same way, but later. If a Node version has no such parser, the remaining requests are
  * parsed needlessly.
  */

@@ -10,7 +10,7 @@ import type { Store } from '../../core/store/ports/store.ts'
 
 export interface WatchOptions {
   readonly meters: OwnMeters
-  /** Without a tracer, no spans are created. */
+  /** The tracer that creates spans; if undefined, no spans are created. */
   readonly tracer?: Tracer | undefined
   /** Returns the Unix time in milliseconds. */
   readonly now: () => number

@@ -58,7 +58,7 @@ it('rejects names in the namespace of the configured vendor', () => {
 })
 
 describe('the value of an attribute rule', () => {
-  it('accepts a literal value, a value from a label with a prefix, or one from a named variable', () => {
+  it('accepts a literal, or a value from a label with a prefix or from a named variable', () => {
     const { config } = good(
       {},
       'attributes: { rules: [{ set: { team: { label: "team::" }, tier: 1, lane: { variable: LANE } } }] }',

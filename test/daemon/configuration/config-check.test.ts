@@ -18,7 +18,7 @@ it('accepts the example file without warnings', async () => {
 describe('the example configurations', () => {
   const examples = readdirSync('config/examples')
 
-  it('has examples for the poller, token rotation and GitLab', () => {
+  it('cover the poller, token rotation and GitLab', () => {
     expect(examples).toEqual(expect.arrayContaining(['gitlab.yaml', 'poller.yaml', 'rotation.yaml']))
   })
 
@@ -114,7 +114,7 @@ it('requires a list of the keys to export if dotenv reports are read', async () 
   expect((await check([], { PIPESPAN_REPORTS: 'dotenv', PIPESPAN_DOTENV_KEYS: 'A,B_*' })).code).toBe(0)
 })
 
-it('accepts regular expressions with commas, but none that matches the empty string', async () => {
+it('accepts regular expressions with commas, and rejects those that match the empty string', async () => {
   expect((await check([], { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
   expect((await check([], { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
   expect((await check([], { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(

@@ -22,7 +22,7 @@ describe('endpoints according to the OpenTelemetry specification', () => {
     expect(urls(env)).toEqual(['traces', 'metrics', 'logs'].map(signal => `default ${signal} ${base}/v1/${signal}`))
   })
 
-  it("uses a signal's own endpoint unchanged", () => {
+  it('uses an endpoint that is set for one signal unchanged', () => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t:4318/own' }
     expect(urls(env)).toEqual([
       'default traces http://t:4318/own',
@@ -111,7 +111,7 @@ describe('several destinations', () => {
     expect(urls({}, listed)).toEqual(second)
   })
 
-  it('lists additional destinations after the default one if that one has an endpoint', () => {
+  it('lists the default destination first if it has an endpoint', () => {
     expect(urls({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c' }, listed)).toEqual([
       'default traces http://c/v1/traces',
       'default metrics http://c/v1/metrics',
@@ -155,7 +155,7 @@ describe('several destinations', () => {
   })
 })
 
-it("lets a signal's own settings override the general ones, and replaces the headers as a whole", () => {
+it("lets a signal's settings override the general settings, and its headers replace all general headers", () => {
   const { config } = good({
     OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
     OTEL_EXPORTER_OTLP_LOGS_TIMEOUT: '4000',

@@ -8,7 +8,7 @@ import {
   storeUrl,
 } from '../../../src/daemon/configuration/address-kinds.ts'
 import { byteSize, duration, timeout } from '../../../src/daemon/configuration/plain-kinds.ts'
-import { list, patterns, someOf, wordsOf } from '../../../src/daemon/configuration/list-kinds.ts'
+import { list, patterns, someOf, allNoneOr } from '../../../src/daemon/configuration/list-kinds.ts'
 import type { Kind } from '../../../src/daemon/configuration/kind.ts'
 
 /** Returns the parsed value, or `wrong` if it is invalid. */
@@ -73,13 +73,13 @@ describe('setting values', () => {
     ['patterns', patterns, '[a-z', 'wrong'],
     ['choices', someOf(['traces', 'logs']), 'Logs,traces,logs', ['traces', 'logs']],
     ['choices', someOf(['traces', 'logs']), ',', 'wrong'],
-    ['words', wordsOf(['push', 'tag'], 'event'), 'Tag, push,tag', ['push', 'tag']],
-    ['words', wordsOf(['push', 'tag'], 'event'), ['tag'], ['tag']],
-    ['words', wordsOf(['push', 'tag'], 'event'), 'all', ['push', 'tag']],
-    ['words', wordsOf(['push', 'tag'], 'event'), 'none', []],
-    ['words', wordsOf(['push', 'tag'], 'event'), 'none,tag', 'wrong'],
-    ['words', wordsOf(['push', 'tag'], 'event'), 'tags', 'wrong'],
-    ['words', wordsOf(['push', 'tag'], 'event'), ',', 'wrong'],
+    ['values', allNoneOr(['push', 'tag'], 'event'), 'Tag, push,tag', ['push', 'tag']],
+    ['values', allNoneOr(['push', 'tag'], 'event'), ['tag'], ['tag']],
+    ['values', allNoneOr(['push', 'tag'], 'event'), 'all', ['push', 'tag']],
+    ['values', allNoneOr(['push', 'tag'], 'event'), 'none', []],
+    ['values', allNoneOr(['push', 'tag'], 'event'), 'none,tag', 'wrong'],
+    ['values', allNoneOr(['push', 'tag'], 'event'), 'tags', 'wrong'],
+    ['values', allNoneOr(['push', 'tag'], 'event'), ',', 'wrong'],
     ['attributes', attributes, 'a=1,b%2C=x%20y=z, c = d ', { a: '1', 'b,': 'x y=z', c: 'd' }],
     ['attributes', attributes, { a: '100%' }, { a: '100%' }],
     ['attributes', attributes, 'a', 'wrong'],

@@ -124,7 +124,7 @@ describe('faults in the configuration', () => {
     ])
   })
 
-  it("reports a fault if a client key has no certificate, except for a signal's key to which the general certificate applies", () => {
+  it('reports a client key without a certificate, unless the general certificate applies to it', () => {
     const key = 'test/fixtures/tls/first.key.pem'
     const certificate = 'test/fixtures/tls/first.cert.pem'
     const both = { OTEL_EXPORTER_OTLP_CLIENT_KEY: key, OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: certificate }
@@ -228,7 +228,7 @@ describe('environment variables', () => {
     ])
   })
 
-  it('warns if one setting must not exceed another but does, and names both variables', () => {
+  it('warns if a setting exceeds another setting that limits it, and names both variables', () => {
     const env = { PIPESPAN_WEBHOOK_TOKEN: 'abc', OTEL_METRIC_EXPORT_INTERVAL: '15000' }
     expect(good(env).warnings).toEqual([])
     expect(good({ ...env, OTEL_METRIC_EXPORT_TIMEOUT: '20000' }).warnings).toEqual([
@@ -312,7 +312,7 @@ it.each([
   'pages: {}\nredact:\n',
 ])('rejects a file without settings (%j)', yaml => {
   expect(faults({ PIPESPAN_WEBHOOK_TOKEN: 'abc' }, yaml)).toEqual([
-    faultOf('1:1', 'Write at least one, or start without a configuration file.'),
+    faultOf('1:1', 'Write at least one setting, or start without a configuration file.'),
   ])
 })
 

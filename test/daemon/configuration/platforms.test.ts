@@ -40,7 +40,7 @@ describe('the configuration views of platforms', () => {
     expect(platformViews(config)).toEqual([{ platform: 'default', name: 'default', groups: [], config }])
   })
 
-  it('returns one view per token, and one for the single-platform form if it has a URL', () => {
+  it('returns one view per token, and one for the `platform` setting if it has a URL', () => {
     const named = (env: Record<string, string>) =>
       viewsOf(tokens, env).map(({ name, groups, config: { platform, webhook } }) => [
         ...[name, groups.join(), platform.token.current()?.reveal(), platform.budget, platform.profile],

@@ -266,7 +266,7 @@ it('keeps every entry of a protective setting if the file is truncated at any ch
   expect(applied).toBeGreaterThan(0)
 })
 
-it('applies a changed list with other or additional entries, or with entries that show something to fewer people', () => {
+it('applies a list with replaced or added entries, or with fewer entries if that shows nothing to more people', () => {
   for (const [before, after] of [
     ['pages: { hide: [secret/a, secret/b] }', 'pages: { hide: [secret/**] }'],
     ['pages: { hide: [secret/a] }', 'pages: { hide: [secret/a, secret/b] }'],
@@ -283,7 +283,7 @@ it('applies a changed list with other or additional entries, or with entries tha
   }
 })
 
-it('removes one of several destinations or platforms, and a header without templates', () => {
+it('removes one of several destinations, and a header without templates', () => {
   const { loaded, options, write } = running(
     "destinations: [{ name: a, endpoint: 'http://a', headers: { x: one } }, { name: b, endpoint: 'http://b' }]",
   )

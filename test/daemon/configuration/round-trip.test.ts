@@ -14,7 +14,7 @@ import { runs } from '../../full.ts'
 
 const tls = 'test/fixtures/tls'
 
-/** A trusted header requires people, which only the file can contain. */
+/** A trusted header requires `admin.people`, which can only be set in the file. */
 const people = { admin: { people: [{ who: '*', role: 'viewer' }] } }
 
 function nested(path: string, text: string): string {
@@ -34,8 +34,8 @@ describe('the value of a setting in the file and in the environment', () => {
     const { noun, secret } = option.kind
     const writing = writingOf(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)
-    // Settings that an option depends on. A required signature, or half of a pair, needs its other half; polling needs a platform and a token; logs
-    // on pages need an admin token.
+    // The settings that other settings depend on: signatures can only be required with a signing token, a key needs its certificate, polling needs a
+    // platform and a token, and showing logs on pages needs an admin token.
     const others = {
       PIPESPAN_ADMIN_TOKEN: 'an-admin-token-of-this-test',
       PIPESPAN_PLATFORM_URL: 'https://git.example.com',

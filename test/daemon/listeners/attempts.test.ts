@@ -12,7 +12,7 @@ function world() {
   return { attempts, guess, move: (ms: number) => (now += ms) }
 }
 
-it('delays an address after five different wrong tokens', () => {
+it('delays requests from an address after five different wrong tokens', () => {
   const { attempts, guess } = world()
   for (let count = 0; count < 5; count += 1) expect(guess('192.0.2.1', `wrong ${count}`)).toBe(0)
   expect(guess('192.0.2.1', 'wrong 5')).toBe(limits.minDelay)
@@ -25,7 +25,7 @@ it('never delays longer than the maximum, however many clients are guessing at o
   expect(attempts.pause('192.0.2.1')).toBe(limits.maxDelay)
 })
 
-it('delays every further guess, and drops recorded guesses after a quarter of an hour', () => {
+it('delays every further guess, and forgets guesses after a quarter of an hour', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 20; count += 1) move(guess('192.0.2.1', `wrong ${count}`))
   expect(attempts.pause('192.0.2.1')).toBe(limits.minDelay)
@@ -33,7 +33,7 @@ it('delays every further guess, and drops recorded guesses after a quarter of an
   expect(attempts.pause('192.0.2.1')).toBe(0)
 })
 
-it('delays all addresses if many of them are guessing, and counts an IPv6 network as one address', () => {
+it('delays requests from all addresses if many of them are guessing, and counts an IPv6 network as one address', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 6; count += 1) guess(`2001:db8::${count}`, `wrong ${count}`)
   expect(attempts.pause('2001:db8:0:0:ffff::1')).toBeGreaterThan(0)
@@ -44,7 +44,7 @@ it('delays all addresses if many of them are guessing, and counts an IPv6 networ
   expect(attempts.pause('203.0.113.1')).toBe(0)
 })
 
-it('still limits guesses correctly after the clock was ahead', () => {
+it('delays no requests because of guesses that were recorded while the clock was ahead', () => {
   const { attempts, guess, move } = world()
   for (let count = 0; count < 50; count += 1) guess('192.0.2.1', `wrong ${count}`)
   move(-365 * 24 * 3_600_000)
