@@ -77,8 +77,9 @@ export interface WindowProgress {
 }
 
 /**
- * Reads a window. Returns the window after its last page, or with `next` set after 500 pages; undefined if `save` stopped the reading. Rejects with a
- * PlatformError, or with the reason of an aborted signal. Pages that were read before the error are already saved.
+ * Reads the events in a time window, at most 500 pages. Returns the window with its progress; if it has more pages, `next` is set. Returns undefined
+ * if `save` stopped the reading. Rejects with a PlatformError, or with the reason of an aborted signal. Pages that were read before the error are
+ * already saved.
  */
 export async function readWindow(
   begun: AuditWindow,
@@ -92,7 +93,7 @@ export async function readWindow(
       await reading.take(page.items.filter(({ id }) => !isKnown(id)))
       window = withPage(window, page.items, page.servedAt)
       if (page.left !== undefined) {
-        // The next attempt begins at the first page of the list, because starting over may help.
+        // The next attempt begins at the first page, because the error may be limited to this traversal of the list.
         await save({ ...window, next: undefined })
         throw leadsNowhere()
       }

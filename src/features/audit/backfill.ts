@@ -68,8 +68,8 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
   let seen = 0
   let full = false
   /**
-   * The number of rejections, since the last source that could be read, that may affect every source. The first few are counted only as failures of
-   * their own sources.
+   * The number of rejections since the last source that could be read. They may affect every source, so after a few of them the backfill fails. The
+   * first few count only as failures of their own sources.
    */
   let refusals = 0
   const failed: { source: string; reason: string }[] = []
@@ -197,5 +197,5 @@ function whatNext({ seen, full }: AuditBackfillProgress, dryRun: boolean, delive
   if (seen === 0) return 'Nothing new to export.'
   return deliver
     ? 'They are exported now.'
-    : 'The running daemon exports the new ones; without a daemon, use `--deliver`.'
+    : 'The running daemon exports the new events; without a daemon, use `--deliver`.'
 }

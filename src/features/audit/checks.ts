@@ -70,5 +70,5 @@ async function lagOf(store: SharedStore | undefined, instance: string, source: s
   const age = (await store.now()) - cursor.readAt
   if (age < hour) return []
   const what = `The audit events of ${nameOfSource(source)} were last read ${Math.round(age / hour)} h ago.`
-  return [report('warning', what, 'Check that a daemon runs with PIPESPAN_AUDIT, and its log for the reason.')]
+  return [report('warning', what, 'Check that a daemon runs with PIPESPAN_AUDIT, and look for the reason in its log.')]
 }

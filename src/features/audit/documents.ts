@@ -9,7 +9,7 @@ export type AuditMark = z.infer<typeof mark>
 /** A time window that is being read page by page. */
 const auditWindow = z.object({
   since: z.number(),
-  /** Absent if the window ends now. */
+  /** The end of the window; absent if the window ends now. */
   until: z.number().optional(),
   /** The token of the next page; absent before the first page. */
   next: z.string().optional(),

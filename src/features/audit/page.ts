@@ -189,7 +189,7 @@ function progress({ sources, backfills }: AuditView, isRead: boolean, now: Milli
 }
 
 function eventTable(events: readonly AuditItem[], now: Millis): Content {
-  if (events.length === 0) return empty('No audit event in the last days.')
+  if (events.length === 0) return empty('No audit events in the last few days.')
   const rows = events.map(({ at, body, attributes }): Html[] => {
     const of = (key: string): string => String(attributes[key] ?? '')
     const target = [of('platform.audit.target.type'), of('platform.audit.target.details')].filter(word => word !== '')

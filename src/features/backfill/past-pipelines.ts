@@ -52,7 +52,7 @@ export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'rang
   readonly maxPages?: number | undefined
 }
 
-/** The progress of a backfill. `range`: for a resumed backfill, the range of the interrupted one. */
+/** The progress of a backfill. `range`: if the backfill was resumed, the range of the interrupted one. */
 export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
   /** Number of pipelines seen in this run of the command. */
@@ -80,8 +80,8 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
   const counts = { seen: 0, found: 0, done: 0, all: 0 }
   const failed: { project: string; reason: string }[] = []
   /**
-   * The number of rejections, since the last project that could be read, that may affect every project. The first few are counted only as failures of
-   * their own projects.
+   * The number of rejections since the last project that could be read. They may affect every project, so after a few of them the backfill fails. The
+   * first few count only as failures of their own projects.
    */
   let refusals = 0
   /** The pipelines in the list of the token's user. The project lists contain them again. */

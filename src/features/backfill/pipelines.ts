@@ -13,13 +13,13 @@ export interface NamedPipelines {
   readonly group: readonly string[]
   /** Whether to also read the pipelines that the token's user started, in all projects. */
   readonly mine: boolean
-  /** The text of `--since` and `--until` as typed. A command with the same text resumes the backfill. */
+  /** The values of `--since` and `--until` as typed. A command with the same values resumes the backfill. */
   readonly words: string
 }
 
 /** A kind of data, such as pipelines, that one run of the backfill command reads. */
 export interface Reading {
-  /** The values that identify a command. If two commands have equal values, the second resumes the first. */
+  /** The values that identify a command. If two commands have equal values, the second one resumes the first. */
   readonly same: readonly unknown[]
   /** A sentence to print before the reading begins. */
   readonly warning?: string

@@ -48,7 +48,7 @@ export function createNewestDeployments(
   }
 }
 
-/** `run` is the newest run of the deployment's ref; its commit is the newest one known. */
+/** `run` is the newest run of the deployment's ref; its commit is the ref's newest known commit. */
 function environmentOf(
   { deployment, view, at }: ShownDeployment,
   deployments: number,

@@ -166,7 +166,7 @@ export const gcpeEnvironmentMetrics: readonly GcpeRow<GcpeEnvironment>[] = [
   { name: 'gitlab_ci_environment_deployment_job_id', type: gauge, labels: environment, value: of => of.jobId, description: 'ID of the job of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_status', type: gauge, labels: [...environment, ['status', of => of.status]], value: () => 1, description: '1 for the current status of the newest deployment.' },
   { name: 'gitlab_ci_environment_deployment_timestamp', type: gauge, labels: environment, value: of => of.beganAt, description: 'When the newest deployment began.' },
-  { name: 'gitlab_ci_environment_information', type: gauge, labels: information, value: () => 1, description: 'What is known about the environment, in labels.' },
+  { name: 'gitlab_ci_environment_information', type: gauge, labels: information, value: () => 1, description: 'Information about the environment, in labels.' },
 ]
 
 function testMetrics(

@@ -15,7 +15,7 @@ const report = reportOf('inventory')
 const { kind: firewall } = dependencyFirewall
 /** The maximum number of projects whose dependency firewall is checked. */
 const maxFirewalls = 20
-/** The maximum delay of a running daemon's request after its due time, ms. */
+/** How late a running daemon may send a request that is due, ms. */
 const maxLate = 600_000
 
 export async function checkInventory(
@@ -67,13 +67,13 @@ function* stored(kind: string, known: readonly Known[], now: Millis): Generator<
     const since = iso(Math.min(...late))
     yield report(
       'warning',
-      `${kind}: the daemon has not asked for ${late.length} of ${known.length} since ${since}. The lines below show its last answer.`,
+      `${kind}: the daemon has not requested ${late.length} of ${known.length} since ${since}. The lines below are based on the last responses.`,
       'Check that the daemon runs with this store and this platform.',
     )
   }
   if (answered.length > 0) yield report('fine', `${kind} can be read for ${answered.length} of ${known.length}.`)
   for (const { of, state } of refused) {
-    const next = `The daemon asks again at ${iso(state?.nextAt ?? now)}, and when it starts.`
+    const next = `The daemon retries at ${iso(state?.nextAt ?? now)}, and when it starts.`
     yield report(
       'warning',
       `${kind} could not be read for ${of}: ${state?.refusal?.message ?? ''}`,

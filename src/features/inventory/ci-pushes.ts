@@ -24,7 +24,7 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
   }
 }
 
-/** Each report is the name of a project as it is configured. The includes of that project are to be requested at once. */
+/** Makes the inventory request the includes of these projects at once. A report is the name of a project, spelled as in the configuration. */
 const nextRound: Reporter<string> = { order: 150, write: askAgain }
 
 /**

@@ -24,7 +24,7 @@ export const componentsShape = z.object({
   project: z.string().optional(),
   components: z.array(componentShape).describe('Components with the most projects behind first, then the most used.'),
   projects: z.number().describe('Projects whose includes are known.'),
-  oldest: millis.optional().describe('Time of the oldest of these answers of the platform.'),
+  oldest: millis.optional().describe('Time of the oldest response that these figures are computed from.'),
 })
 export type Components = Shaped<typeof componentsShape>
 
@@ -110,8 +110,8 @@ interface Parts {
 }
 
 /**
- * Returns the parts of a version, or undefined if the text is not a version. A revision may consist of digits only, but it is longer than any number
- * in a version.
+ * Returns the parts of a version, or undefined if the string is not a version. A revision may consist of digits only, but it is longer than any
+ * number in a version.
  */
 function partsOf(version: string): Parts | undefined {
   const pattern = /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([\da-z.-]+))?(?:\+[\da-z.-]+)?$/i

@@ -62,7 +62,7 @@ async function componentsPage(
 
 function nothing(projects: number): string {
   return projects === 0
-    ? 'No answer of the platform yet: name projects under inventory.includes in the configuration.'
+    ? 'No response from the platform yet: name projects under inventory.includes in the configuration.'
     : 'These projects include nothing from other projects or hosts, and no templates.'
 }
 

@@ -1,9 +1,9 @@
-// Bounds a response for a program that reads all of it: the number of rows in each list, the length of each text, and the total number of characters.
-// Pure.
+// Bounds a response for a program that reads all of it: the number of rows in each list, the length of each string, and the total number of
+// characters. Pure.
 
 /** The maximum number of characters of a response as JSON. This is about 10,000 model tokens. */
 export const maxCharacters = 40_000
-/** The maximum number of characters in one text. */
+/** The maximum number of characters in one string. */
 export const maxTextLength = 1_000
 /** The maximum number of rows in a list that is nested in a row of another list. */
 const maxInnerRows = 5

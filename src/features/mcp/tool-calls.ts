@@ -1,6 +1,6 @@
-// Lists the tools and handles tool calls. Arguments are validated, and responses are bounded. If a call fails, its result is a sentence with the
-// reason and a remedy. A result is sent once, as text, which every client passes on to its model. The protocol's structured form would repeat the
-// same JSON, and clients that do not support that form need the text.
+// Lists the tools and handles tool calls. Arguments are validated, and responses are bounded. If a call fails, its result says why and what to do. A
+// result is sent once, as text, which every client passes on to its model. The protocol's structured form would repeat the same JSON, and clients
+// that do not support that form need the text.
 import { z } from 'zod'
 import { bounded, maxCharacters } from './bounded.ts'
 import { NotShown } from '../../console/layout/not-shown.ts'
@@ -80,7 +80,7 @@ async function answered({ tool, route }: CallableTool, asked: Asked): Promise<Ca
     keep: tool.keep ?? 'first',
   })
   if (answer === undefined)
-    return refusal(`The answer has more than ${maxCharacters} characters. Use a filter, or open it on the pages.`)
+    return refusal(`The result has more than ${maxCharacters} characters. Use a filter, or open the page.`)
   return { content: [{ type: 'text', text: JSON.stringify(answer) }] }
 }
 

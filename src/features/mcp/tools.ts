@@ -71,6 +71,6 @@ export const tools: readonly Tool[] = [
 function changedJobs(compared: ComparedRuns): object | string {
   const { comparison } = compared
   if (comparison === undefined)
-    return 'There is nothing stored to compare it with. Compare it with another one: `with` may be "before", "green", "usual" or the id of a pipeline.'
+    return 'No pipeline is stored to compare it with. Compare it with another pipeline: `with` may be "before", "green", "usual" or the id of a pipeline.'
   return { ...compared, comparison: { ...comparison, jobs: comparison.jobs.filter(({ change }) => change !== 'none') } }
 }

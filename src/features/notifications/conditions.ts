@@ -61,9 +61,9 @@ export function ofDeadLetters(destination: string, dead: number, now: Millis): C
     title: isBroken
       ? `Destination ${destination} refused ${dead === 1 ? 'an export' : `${dead} exports`} for good`
       : `Destination ${destination} no longer has refused exports`,
-    text: isBroken ? 'The page of exports and pipespan dead-letters list show why.' : undefined,
+    text: isBroken ? 'The exports page and "pipespan dead-letters list" show why.' : undefined,
     details: { destination },
-    // A receiver that rejects messages gets no message about that.
+    // A receiver is not notified about the messages that it rejected itself.
     except: destination,
   }
 }

@@ -76,7 +76,7 @@ export function contentTypeOf(format: NotificationFormat): string {
   return formats[format].contentType
 }
 
-/** The returned function throws if the chunk does not contain a message. */
+/** Returns a function that encodes messages in this format. The function throws if the chunk does not contain a message. */
 export function encodeNotification(
   format: NotificationFormat,
   addresses: EmailAddresses,
@@ -131,7 +131,7 @@ function ownUrl(url: EventValue | undefined, instance: string): string | undefin
 const escapes: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 const space = '\u200b'
 
-/** Neutralises mentions and links in a text. */
+/** Neutralises mentions and links in a string. */
 function unlinked(text: string): string {
   return text.replace(/@(?=\S)|:(?=\/\/)|\](?=\()|(?<=[\p{L}\p{N}-])(?=[.\u3002\uff0e\uff61]\p{L})/gu, `$&${space}`)
 }

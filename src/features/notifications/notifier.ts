@@ -21,12 +21,12 @@ export interface NotificationRoute extends Pick<Route, 'takes'> {
   readonly since: Millis
 }
 
-/** A notifier whose `route` returns conditions with their destinations, as its `reports` would write them in a transaction. */
+/** A notifier that can also return conditions with their destinations, without creating reports for a transaction (`route`). */
 export interface RoutingNotifier extends Notifier {
   readonly route: (...conditions: readonly (Condition | undefined)[]) => RoutedCondition[]
 }
 
-/** `clean` removes secrets from texts that come from projects. */
+/** Creates a notifier. `clean` removes secrets from strings that come from projects. */
 export function createNotifier(
   routes: readonly NotificationRoute[],
   clean: (text: string) => string,

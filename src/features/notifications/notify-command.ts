@@ -46,7 +46,7 @@ export async function notify(name: string, destinations: readonly Destination[],
   }
 }
 
-/** The subject digest of a test message, which has no real subject. */
+/** A placeholder for the digest of the subject, because a test message has no subject. */
 const testSubject = '0'.repeat(32)
 
 function testMessage(id: string, at: number): EventChunk {

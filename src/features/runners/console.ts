@@ -26,7 +26,7 @@ export function runnersConsole(): ConsolePart {
     routes: parts => [
       get(
         '/runners',
-        'Runners over the last day, by their tags: how many jobs ran at the same time, how long jobs waited, and which jobs wait now.',
+        'Runners over the last day, by their tags: how many jobs ran at the same time, how long jobs waited, and which jobs are waiting now.',
         { answer: runnersViewShape },
         async () => viewOf(parts),
       ),
@@ -36,7 +36,7 @@ export function runnersConsole(): ConsolePart {
         name: 'runners',
         title: 'Runners and waits',
         description:
-          'Runners over the last day by their tags: how many jobs ran at the same time, how long jobs waited in milliseconds, and which jobs wait now.',
+          'Runners over the last day by their tags: how many jobs ran at the same time, how long jobs waited in milliseconds, and which jobs are waiting now.',
         path: '/runners',
         answer: runnersViewShape.extend({
           tagSets: z.array(runnersViewShape.shape.tagSets.element.omit({ busy: true })),
@@ -46,12 +46,15 @@ export function runnersConsole(): ConsolePart {
   }
 }
 
-/** Adds long waits for runners to the list of what to fix first. Only waits of the last day are known, and waiting has no price. */
+/**
+ * Adds long waits for runners to the list of what to fix first. Only waits of the last day are known, so a week's waiting time is extrapolated from
+ * them. Waiting has no price.
+ */
 export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
     subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,
     weekMs: (longWaits.ms * week) / Math.max(1, until - since),
-    why: `${number(longWaits.jobs)} of ${counted(jobs, 'job')} waited longer than ${duration(longWait)} in the last day; the time is what they waited beyond it.`,
+    why: `${number(longWaits.jobs)} of ${counted(jobs, 'job')} waited longer than ${duration(longWait)} in the last day; the time is how long they waited beyond that.`,
     path: '/runners',
   }))
 }

@@ -26,7 +26,9 @@ const tagSetShape = z.object({
   waitP95Ms: ms.optional(),
   longWaits: z
     .object({ jobs: z.number(), ms })
-    .describe('Number of jobs that waited longer than a minute, and the total time that they waited beyond it.'),
+    .describe(
+      'Number of jobs that waited longer than a minute, and the total time that they waited beyond that minute.',
+    ),
   longest: z
     .object({ ...placeShape, waitMs: ms })
     .optional()
@@ -55,7 +57,7 @@ export const runnersViewShape = z.object({
   pipelines: z.number().describe('Number of pipelines that were read.'),
   hasInventory: z.boolean().describe('Whether `inventory.runners` is read.'),
   tagSets: z.array(tagSetShape),
-  waiting: z.array(waitingShape).describe('Jobs that wait for a runner, the longest first.'),
+  waiting: z.array(waitingShape).describe('Jobs that are waiting for a runner, longest wait first.'),
 })
 export type RunnersView = Shaped<typeof runnersViewShape>
 

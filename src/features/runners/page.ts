@@ -24,7 +24,7 @@ export function runnersPage(view: RunnersView, context: RequestContext): Page {
       </p>
       ${card(
         'Waiting now',
-        waiting.length === 0 ? empty('No job waits for a runner.') : waitingTable(waiting, context),
+        waiting.length === 0 ? empty('No job is waiting for a runner.') : waitingTable(waiting, context),
       )}
       ${card(
         'Running jobs over the last day',

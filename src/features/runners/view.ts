@@ -14,7 +14,7 @@ import type { StoredRun } from '../../core/store/ports/runs.ts'
 const day = 24 * 3_600_000
 /** The length of one step of the chart, ms. */
 const step = 1_800_000
-/** The maximum numbers of the day's pipelines that are read in total and at a time. */
+/** The maximum number of the day's pipelines that are read, in total and per query. */
 const maxPipelines = 1_000
 const pageSize = 50
 /** The maximum number of active pipelines that are read. */

@@ -1,5 +1,5 @@
-// Tests audit events on both databases. Each event is exported once, whatever pages repeat, however late it appears in the list, and whichever
-// process crashes, whenever it does.
+// Tests audit events on both databases. Each event is exported exactly once, even if pages overlap, events appear late in the list, or processes
+// crash at any moment.
 import { describe, expect, it } from 'vitest'
 import { day, hour, minute, second, t0 } from '../../flow/world.ts'
 import { keyMemory } from '../../../src/core/store/sql/take-in.ts'

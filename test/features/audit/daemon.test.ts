@@ -16,7 +16,7 @@ const timeoutMs = 900_000
 const day = 24 * 3_600_000
 
 it(
-  'exports each audit event of the last forty days and of today once, despite kills of the backfill and late events',
+  'exports each audit event of the last forty days and of today once, even if the backfill is killed and events appear late',
   async () => {
     const begun = Date.now()
     const random = new Random(isFull ? begun % 1_000_000 : 5)

@@ -169,7 +169,7 @@ describe('a backfill', () => {
     expect(requests).toBeLessThan(60)
   })
 
-  it("backfills each pipeline once that the token's user started in any project, or that belongs to a project of which the user is a member", async () => {
+  it("backfills, once each, the pipelines that the token's user started in any project and those of projects that the user is a member of", async () => {
     await using world = await openPast()
     world.api.isMember = ({ path }) => path.startsWith('brightwater/shop/')
     const all = [...world.lifecycle.state.pipelines.values()]

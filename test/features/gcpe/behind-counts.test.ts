@@ -39,7 +39,7 @@ it('retries a request that counts commits ten minutes after the platform refused
   await expect.poll(() => read('a')).toBe(4)
 })
 
-it('counts the commits of 300 environments as fast as the limit per minute allows, and those read with another token at once', async () => {
+it('counts the commits of 300 environments as fast as the limit per minute allows, without delaying counts that use another token', async () => {
   let requests = 0
   const commits = async function* () {
     requests += 1

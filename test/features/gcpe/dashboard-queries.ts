@@ -13,7 +13,8 @@ function ofStates(selected: (status: string) => string, by: string): string {
 }
 
 /**
- * Returns a query for a status as a number from 1 to 4, for which the dashboard has a colour each: success, running, failure and all other statuses.
+ * Returns a query for a status as a number from 1 to 4, each of which has a colour on the dashboard: success, running, failure and all other
+ * statuses.
  */
 function inColours(metric: string, labels: string): string {
   const selected = [

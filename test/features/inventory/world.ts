@@ -33,7 +33,7 @@ export interface InventoryWorld extends AsyncDisposable {
   answers(path: RegExp, body: unknown, status?: number): void
   /** Creates an inventory of the configured items, or of items that the test defines. */
   inventory(configured: Readonly<Record<string, readonly string[]>> | readonly Thing[]): ThingReader
-  /** Runs the inventory's turns until `ms` have passed. */
+  /** Runs the inventory's loop until `ms` have passed. */
   pass(inventory: ThingReader, ms: number): Promise<void>
   /** Returns the latest values of the gauges, by metric and attributes. */
   found(): Promise<Record<string, unknown>>

@@ -26,7 +26,7 @@ it('truncates nested lists in the rows of a tool result, and keeps the link to t
   })
 })
 
-it('truncates long texts in a tool result without splitting a character', () => {
+it('truncates long strings in a tool result without splitting a character', () => {
   const text = `${'x'.repeat(maxTextLength - 1)}😀`
   expect(bounded({ text }, first)).toEqual({ text: `${'x'.repeat(maxTextLength - 1)}\ufffd…` })
 })

@@ -189,7 +189,7 @@ describe('MCP tools', () => {
     })
   })
 
-  it('compares a pipeline with another one using an MCP tool, and reports if there is no other one', async () => {
+  it('compares a pipeline with another pipeline using an MCP tool, and reports if there is no other pipeline', async () => {
     const all = await listed('find_pipelines', { limit: 100 })
     const [one, other] = Object.values(Object.groupBy(all, ({ projectId }) => projectId)).find(
       some => some!.length > 1,
@@ -365,7 +365,7 @@ describe('MCP endpoint', () => {
   })
 
   it.each(['GET', 'DELETE'])(
-    'answers %s on the MCP endpoint with the allowed method, because the endpoint has no sessions',
+    'responds to %s on the MCP endpoint with 405 and the allowed method, because the endpoint has no sessions',
     async method => {
       const refused = await fetch(`${house.url}/mcp`, { method, headers: { ...bearer, accept: 'text/event-stream' } })
       expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])

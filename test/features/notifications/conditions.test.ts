@@ -253,7 +253,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
     here.move(second)
     await looked()
     expect(await delivered()).toEqual(['Destination default no longer has refused exports'])
-    // A rule's own destination is not notified of messages that it rejected, because it would reject that notification too.
+    // A rule's destination is not notified of messages that it rejected, because it would reject that notification too.
     await end(ended(9, 'failed'))
     const refused = await leased()
     await store.outbox.settle(refused.token, [{ id: refused.items[0]!.id, as: 'rejected', status: 400, error: 'no' }])

@@ -1,4 +1,4 @@
-// Tests the bodies of notifications: the contents of each format, and that texts from projects mention nobody and create no links.
+// Tests the bodies of notifications: the contents of each format, and that text from projects mentions nobody and creates no links.
 import { describe, expect, it } from 'vitest'
 import { afterCondition } from '../../../src/features/notifications/incident.ts'
 import { encodeNotification, type NotificationFormat } from '../../../src/features/notifications/formats.ts'

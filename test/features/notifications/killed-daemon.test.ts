@@ -17,7 +17,7 @@ import { shiftClock } from '../../core/store/postgres-server.ts'
 /** A time that is longer than any lease, ms. */
 const leases = 300_000
 
-/** Returns an ended default branch pipeline. Every other one has failed. */
+/** Returns a default branch pipeline that has ended: failed if `id` is odd, successful if it is even. */
 function ended(id: number): string {
   const event = JSON.parse(pipelineEvent({ id, status: id % 2 === 1 ? 'failed' : 'success', jobs: 1 })) as {
     object_attributes: object

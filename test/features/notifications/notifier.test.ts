@@ -1,4 +1,4 @@
-// Tests the content and the recipients of notifications: texts from projects contain no secrets, no receiver is notified about itself, and each
+// Tests the content and the recipients of notifications: text from projects contains no secrets, no receiver is notified about itself, and each
 // condition is announced once. Also tests the validation of the options.
 import { expect, it } from 'vitest'
 import { createNotifier } from '../../../src/features/notifications/notifier.ts'
@@ -65,7 +65,7 @@ it('rejects a notification rule with the name of a destination or of another rul
   ])
 })
 
-it('never shows the URL of a notification webhook, and removes its path from every text', () => {
+it('never shows the URL of a notification webhook, and redacts its path wherever it occurs', () => {
   const loaded = good({ PIPESPAN_WEBHOOK_TOKEN: 'x' }, `notifications: [{ name: chat, url: '${url}' }]`)
   expect(describeConfig(loaded)).not.toContain('T0PSECRET')
   expect(redact(`POST ${url} failed`)).toBe('POST https://hooks.example.com[secret] failed')

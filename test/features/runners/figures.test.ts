@@ -66,7 +66,7 @@ describe('figures for a set of runner tags', () => {
     ])
   })
 
-  it('for any jobs, sums their running time within the period', () => {
+  it('sums the running time of any jobs within the period', () => {
     const time = fc.integer({ min: -5 * hour, max: 30 * hour })
     fc.assert(
       fc.property(fc.array(fc.tuple(time, time), { minLength: 1, maxLength: 30 }), times => {
@@ -108,6 +108,6 @@ it('computes the weekly cost of waiting for runners from the time that jobs wait
   const [found] = waits({ tagSets: tagSetFigures(jobs, [], period), since: 0, until: 24 * hour })
   expect(found).toEqual({
     ...{ subject: 'Runners with tags gpu', weekMs: 7 * 31 * 60_000, path: '/runners' },
-    why: '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is what they waited beyond it.',
+    why: '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is how long they waited beyond that.',
   })
 })
