@@ -70,7 +70,7 @@ describe('the value of an attribute rule', () => {
     })
     for (const name of ['TEAM*', '"*"', 'A-B', '1A', '"A B"']) {
       expect(faults({}, `attributes: { rules: [{ set: { team: { variable: ${name} } } }] }`)).toEqual([
-        expect.stringContaining('The variable of team is not an exact name. Write one name, no pattern'),
+        expect.stringContaining('The variable for team is not an exact name. Write one name, not a pattern'),
       ])
     }
     for (const source of ['{ label: "" }', '{}', '{ lable: x }', '{ label: x, more: y }']) {

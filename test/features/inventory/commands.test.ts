@@ -127,7 +127,7 @@ it('reports in the doctor since when the daemon has sent no inventory requests, 
   const state = { ...key, failures: 0, answeredAt: nextAt - 600_000, nextAt, omitted: 17 }
   await world.store.repositories.inventoryStates.put(state)
   expect(await doctorOn(`{ feature_flags: [${shop}] }`)).toMatchObject([
-    { level: 'warning', what: expect.stringMatching(/has not asked for 1 of 1 since 2026-06-01T11:00/) as string },
+    { level: 'warning', what: expect.stringMatching(/has not requested 1 of 1 since 2026-06-01T11:00/) as string },
     { level: 'fine' },
     { level: 'warning', what: `feature_flags of ${shop} has 17 points beyond the export limit.` },
     { level: 'skipped' },
