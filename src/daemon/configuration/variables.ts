@@ -118,9 +118,9 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
       return pairs
         .filter(([variable]) => firstSet(env, [variable]) !== undefined)
         .map(
-          ([variable, instead]) =>
+          ([variable, replacement]) =>
             `${variable}: Only used with the platform profile ${name}, but the profile is ${active}. ` +
-            `Set PIPESPAN_PLATFORM_PROFILE=${name}, or use ${instead}.`,
+            `Set PIPESPAN_PLATFORM_PROFILE=${name}, or use ${replacement}.`,
         )
     })
 }

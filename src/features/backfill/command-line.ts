@@ -6,9 +6,9 @@ import type { ConfiguredLine } from '../../daemon/feature-commands.ts'
 
 export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
   const { program, answer, backfills } = line
-  const words: string[] = []
+  const typedTimes: string[] = []
   const instant = (text: string): number => {
-    words.push(text)
+    typedTimes.push(text)
     return instantOf(text, Date.now())
   }
   const several = (text: string, before: readonly string[]): string[] => [...before, ...text.split(',')]
@@ -34,14 +34,17 @@ export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
     .option('--deliver', 'also fetch details and export, for a store without a running daemon', false)
     .option('--json', 'print the result as one JSON object, for scripts', false)
     .action(
-      answer(async (given: Omit<BackfillCommand, 'words' | 'instead'> & Readonly<Record<string, unknown>>) => {
-        if (given.until !== undefined && given.until <= given.since) throw misuse('--until must be later than --since.')
-        const instead = backfills.find(({ flag }) => given[flag] === true)
-        if (instead !== undefined && (given.mine || given.project.length + given.group.length > 0))
-          throw misuse(`--${instead.flag} reads ${instead.what}: omit --project, --group and --mine.`)
-        const { runBackfill } = await import('./command.ts')
-        return runBackfill(line, { ...given, instead, words: words.join(' ') })
-      }),
+      answer(
+        async (given: Omit<BackfillCommand, 'typedRange' | 'otherBackfill'> & Readonly<Record<string, unknown>>) => {
+          if (given.until !== undefined && given.until <= given.since)
+            throw misuse('--until must be later than --since.')
+          const otherBackfill = backfills.find(({ flag }) => given[flag] === true)
+          if (otherBackfill !== undefined && (given.mine || given.project.length + given.group.length > 0))
+            throw misuse(`--${otherBackfill.flag} reads ${otherBackfill.what}: omit --project, --group and --mine.`)
+          const { runBackfill } = await import('./command.ts')
+          return runBackfill(line, { ...given, otherBackfill, typedRange: typedTimes.join(' ') })
+        },
+      ),
     )
   for (const { flag, what } of backfills) command.option(`--${flag}`, `${what} instead of pipelines`, false)
   example(

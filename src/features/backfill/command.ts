@@ -13,8 +13,8 @@ export interface BackfillCommand extends NamedPipelines {
   /** The start of the time range to read, Unix time in ms. */
   readonly since: number
   readonly until?: number | undefined
-  /** The backfill of another feature, which runs instead of the pipeline backfill. */
-  readonly instead?: Backfill<never> | undefined
+  /** The backfill of another feature, such as audit events, if its flag was given. It replaces the pipeline backfill. */
+  readonly otherBackfill?: Backfill<never> | undefined
   /** The platform's name, if several platforms are configured. */
   readonly platform?: string | undefined
   readonly dryRun: boolean
@@ -68,12 +68,12 @@ export async function runBackfill(
 }
 
 function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading {
-  const { instead, words } = command
-  if (instead === undefined) return pipelineReading(platform, command)
+  const { otherBackfill, typedRange } = command
+  if (otherBackfill === undefined) return pipelineReading(platform, command)
   const options = platform.config as never
   return {
-    same: [instead.flag, words, instead.sources(options)],
-    run: async (asked, context) => instead.run(options, asked, context),
+    identity: [otherBackfill.flag, typedRange, otherBackfill.sources(options)],
+    run: async (asked, context) => otherBackfill.run(options, asked, context),
   }
 }
 
@@ -84,7 +84,7 @@ function readingOf(platform: CommandPlatform, command: BackfillCommand): Reading
 async function read(
   terminal: Terminal,
   { since, until, dryRun, deliver }: BackfillCommand,
-  { same, warning, run }: Reading,
+  { identity, warning, run }: Reading,
   { client, budget, taking }: ReturnType<CommandPlatform['connect']>,
   store: SharedStore,
   signal: AbortSignal,
@@ -95,7 +95,7 @@ async function read(
   let last: Parameters<AskedBackfill['onProgress']> | undefined
   try {
     const asked: AskedBackfill = {
-      name: createHash('sha256').update(JSON.stringify(same)).digest('hex').slice(0, 16),
+      name: createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16),
       range: { since, until: until ?? systemClock.now() },
       ...{ dryRun, deliver, signal },
       onProgress: (...progress) => {
@@ -169,7 +169,7 @@ async function delivered(
 /** Shows progress on one line. On a terminal the line is redrawn in place; otherwise a plain line is printed from time to time. */
 interface ProgressLine {
   /** Shows the progress. `share`: the completed share from 0 to 1; undefined while unknown. */
-  show(share: number | undefined, words: string): void
+  show(share: number | undefined, details: string): void
   /** Ends the line; its last state stays visible. */
   end(): void
 }
@@ -184,9 +184,9 @@ function createProgressLine({ stderr }: Terminal, now: () => number): ProgressLi
   let shownAt = -Infinity
   let last: string | undefined
   return {
-    show: (share, words) => {
+    show: (share, details) => {
       const percent = share === undefined ? '' : `${Math.floor(share * 100)} % `
-      last = inPlace ? `${bar(share)} ${percent}${words}` : `${percent}${words}`
+      last = inPlace ? `${bar(share)} ${percent}${details}` : `${percent}${details}`
       if (now() - shownAt < (inPlace ? redrawEvery : lineEvery)) return
       shownAt = now()
       stderr.write(inPlace ? `\r\u001b[2K${last}` : `${last}\n`)

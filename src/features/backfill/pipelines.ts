@@ -14,13 +14,13 @@ export interface NamedPipelines {
   /** Whether to also read the pipelines that the token's user started, in all projects. */
   readonly mine: boolean
   /** The values of `--since` and `--until` as typed. A command with the same values resumes the backfill. */
-  readonly words: string
+  readonly typedRange: string
 }
 
 /** A kind of data, such as pipelines, that one run of the backfill command reads. */
 export interface Reading {
   /** The values that identify a command. If two commands have equal values, the second one resumes the first. */
-  readonly same: readonly unknown[]
+  readonly identity: readonly unknown[]
   /** A sentence to print before the reading begins. */
   readonly warning?: string
   readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
@@ -29,7 +29,7 @@ export interface Reading {
 /** Returns a `Reading` that reads pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
 export function pipelineReading(
   { config, name, groups }: CommandPlatform,
-  { project, group, mine, words }: NamedPipelines,
+  { project, group, mine, typedRange }: NamedPipelines,
 ): Reading {
   const isNamed = project.length + group.length > 0 || mine
   const scope = isNamed
@@ -38,7 +38,7 @@ export function pipelineReading(
   if (scope.description === undefined)
     throw new ConfigError('No project is given.', 'Use --project, --group or --mine, or set PIPESPAN_POLL_GROUPS.')
   return {
-    same: [words, scope, ...(groups.length > 0 ? [name] : [])],
+    identity: [typedRange, scope, ...(groups.length > 0 ? [name] : [])],
     warning:
       'Many backends refuse or drop spans with old timestamps: backfill a short range first and check that it arrives.',
     run: async (asked, { client, store, taking }) => {
