@@ -121,7 +121,7 @@ export function createTextRedaction(more: readonly LinearPattern[]): RedactText 
     const found = secretsIn(text, more)
     const view = unfolded(text)
     if (view !== undefined) {
-      const at = (index: number): number => view.places[index] ?? index
+      const at = (index: number): number => view.offsets[index] ?? index
       const seen = [...secretsIn(view.text, more), ...tokensBesideFolds(view)]
       found.push(...seen.map(({ from, to }) => ({ from: at(from), to: at(to) })))
     }
@@ -133,9 +133,9 @@ export function createTextRedaction(more: readonly LinearPattern[]): RedactText 
  * Finds tokens next to removed control sequences. Some tokens are recognised only after a boundary, but once a colour code is removed, such a token
  * may directly follow a letter. No character is read for two tokens, so the time is linear.
  */
-function* tokensBesideFolds({ text, places }: UnfoldedText): Generator<TextRange> {
+function* tokensBesideFolds({ text, offsets }: UnfoldedText): Generator<TextRange> {
   for (let from = 1; from < text.length; from += 1) {
-    if (places[from] === (places[from - 1] ?? 0) + 1) continue
+    if (offsets[from] === (offsets[from - 1] ?? 0) + 1) continue
     boundedTokens.lastIndex = from
     if (!boundedTokens.test(text)) continue
     const to = boundedTokens.lastIndex

@@ -5,7 +5,7 @@ import { entities } from './decoded-views.ts'
 export interface UnfoldedText {
   readonly text: string
   /** The positions of the characters in the original string, followed by the length of the original string. */
-  readonly places: Uint32Array
+  readonly offsets: Uint32Array
 }
 
 /** The maximum nesting depth of escapes that are decoded, such as JSON within JSON within a URL. */
@@ -54,10 +54,10 @@ export function unfolded(text: string): UnfoldedText | undefined {
 
 function unfoldedOnce({
   text,
-  places,
+  offsets,
 }: {
   readonly text: string
-  readonly places?: Uint32Array
+  readonly offsets?: Uint32Array
 }): UnfoldedText | undefined {
   folds.lastIndex = 0
   let found = folds.exec(text)
@@ -66,19 +66,19 @@ function unfoldedOnce({
   let [result, at, length] = ['', 0, 0]
   const keep = (end: number): void => {
     result += text.slice(at, end)
-    for (; at < end; at += 1) next[length++] = places?.[at] ?? at
+    for (; at < end; at += 1) next[length++] = offsets?.[at] ?? at
   }
   for (; found !== null; found = folds.exec(text)) {
     keep(found.index)
     const decoded = decodedFold(found.groups ?? {})
     result += decoded
-    next.fill(places?.[at] ?? at, length, length + decoded.length)
+    next.fill(offsets?.[at] ?? at, length, length + decoded.length)
     length += decoded.length
     at = folds.lastIndex
   }
   keep(text.length)
-  next[length] = places?.[text.length] ?? text.length
-  return { text: result, places: next }
+  next[length] = offsets?.[text.length] ?? text.length
+  return { text: result, offsets: next }
 }
 
 function decodedFold({

@@ -38,9 +38,9 @@ export function splitIntoChunks(
  * side.
  */
 function roughSize({ name, stage, url, user, runner, environment, artifacts }: JobSnapshot): number {
-  const texts = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
-  const places =
+  const ownStrings = (name?.length ?? 0) + (stage?.length ?? 0) + (url?.length ?? 0) + (user?.username?.length ?? 0)
+  const relatedStrings =
     (environment?.name.length ?? 0) + (artifacts?.filename.length ?? 0) + (runner?.description?.length ?? 0)
   const tags = runner?.tags?.reduce((sum, tag) => sum + tag.length + 3, 0) ?? 0
-  return 330 + texts + places + tags
+  return 330 + ownStrings + relatedStrings + tags
 }

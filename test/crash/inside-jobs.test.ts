@@ -29,7 +29,7 @@ const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_00
 const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
 /** Number of concurrent requests to the platform, for enrichment and for job internals. The end of a life can cut off this many. */
-const places = { enrichment: 8, inside: 4 }
+const concurrency = { enrichment: 8, inside: 4 }
 /** How long the leases of a dead process on PostgreSQL last, given the timeout in this test, ms. */
 const maxLease = 1_500_000
 
@@ -163,12 +163,12 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const count = (kind: ReturnType<typeof kindOf>): number => asked.get(kind)?.length ?? 0
     for (const [kind, needed] of Object.entries(requests) as [keyof typeof requests, number][]) {
       const isEnrichment = kind === 'jobs' || kind === 'bridges'
-      const most = needed + (isEnrichment ? places.enrichment : places.inside) * kills
+      const most = needed + (isEnrichment ? concurrency.enrichment : concurrency.inside) * kills
       expect([kind, count(kind) >= needed, count(kind) <= most]).toEqual([kind, true, true])
     }
     // If a pipeline's details are requested after its export, the pipeline itself is requested too. The deadline is so short that a busy machine may
     // do this for every pipeline.
-    expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + places.enrichment * kills)
+    expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + concurrency.enrichment * kills)
     const plan = Object.values(requests).reduce((sum, one) => sum + one, 0) / size.pipelines
     const perPipeline = (platform.asked.length - count('poll')) / size.pipelines
     if (isFull) report({ engine, seed, kills, pipelines: size.pipelines, plan, perPipeline, spans, records, repeated })

@@ -14,13 +14,13 @@ import { profiles } from '../../src/daemon/profile.ts'
 import { rowsOf, variablesOf } from '../../src/daemon/configuration/option.ts'
 import { binaryText } from '../support/binary-text.ts'
 import { features } from '../../src/features.ts'
-import { nameOf, placesIn, several, whole, withValue, yamlOf } from '../daemon/configuration/whole.ts'
+import { nameOf, nodesIn, several, whole, withValue, yamlOf } from '../daemon/configuration/whole.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pipespan-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 const file = path.join(folder, 'pipespan.yaml')
 
-const rows = rowsOf(allOptions(profiles, features)).filter(({ path: place }) => place !== 'config')
+const rows = rowsOf(allOptions(profiles, features)).filter(({ path: key }) => key !== 'config')
 const variables = rows.flatMap(({ option }) => variablesOf(option, profiles.generic))
 const secretVariables = new Set(
   rows.flatMap(({ option }) => (option.kind.secret ? variablesOf(option, profiles.generic) : [])),
@@ -75,17 +75,17 @@ it('accepts or rejects any environment variables without repeating a secret', ()
 })
 
 it('accepts any YAML, or rejects it and reports the position of the error', () => {
-  const keys = rows.map(({ path: place }) => place.replaceAll('[]', '').split('.'))
+  const keys = rows.map(({ path: key }) => key.replaceAll('[]', '').split('.'))
   const leaf = fc.oneof(value, fc.jsonValue({ maxDepth: 2 }))
   const tree = fc.array(fc.tuple(fc.constantFrom(...keys), leaf), { maxLength: 5 }).map(leaves => {
     const whole: Record<string, unknown> = {}
-    for (const [place, inner] of leaves) {
+    for (const [steps, inner] of leaves) {
       let at = whole
-      for (const key of place.slice(0, -1)) {
+      for (const key of steps.slice(0, -1)) {
         const next = at[key]
         at = at[key] = (typeof next === 'object' && next !== null ? next : {}) as Record<string, unknown>
       }
-      at[place.at(-1) ?? ''] = inner
+      at[steps.at(-1) ?? ''] = inner
     }
     return JSON.stringify(whole)
   })
@@ -121,29 +121,27 @@ const wrongShapes: readonly unknown[] = [
   { '': null },
 ]
 
-const places = [whole, several].flatMap(tree => placesIn(tree).map(place => ({ tree, ...place })))
+const nodes = [whole, several].flatMap(tree => nodesIn(tree).map(node => ({ tree, ...node })))
 
 it('reports a position and a remedy for a wrongly shaped value of any setting, even if all other settings are present too', () => {
   const wrong = fc.record({
-    at: fc.constantFrom(...places),
+    at: fc.constantFrom(...nodes),
     shape: fc.oneof(fc.constantFrom(...wrongShapes), fc.jsonValue({ maxDepth: 3 })),
   })
   fc.assert(
-    fc.property(wrong, ({ at: { tree, ...place }, shape }) =>
-      reports(withValue(tree, place.steps, shape), nameOf(place)),
-    ),
+    fc.property(wrong, ({ at: { tree, ...node }, shape }) => reports(withValue(tree, node.steps, shape), nameOf(node))),
     fuzzing(1_500),
   )
 })
 
 it.each(
-  placesIn(whole).flatMap(place =>
-    /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(place)) ? [[nameOf(place), place] as const] : [],
+  nodesIn(whole).flatMap(node =>
+    /^attributes\.rules\[0\]|^destinations\[0\]\.headers/.test(nameOf(node)) ? [[nameOf(node), node] as const] : [],
   ),
 )(
   'reports a position and a remedy for every wrongly shaped value of %s in a configuration whose header template uses an attribute rule',
-  (name, place) => {
-    for (const shape of wrongShapes) reports(withValue(whole, place.steps, shape), name)
+  (name, node) => {
+    for (const shape of wrongShapes) reports(withValue(whole, node.steps, shape), name)
   },
 )
 

@@ -76,7 +76,7 @@ export interface Enricher extends LeasedWork {
 }
 
 /** The number of runs fetched concurrently, per priority. */
-const places: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
+const concurrency: Readonly<Record<EnrichmentPriority, number>> = { fresh: 8, silent: 2, backfill: 2 }
 const enrichmentPriorities: readonly EnrichmentPriority[] = ['fresh', 'silent', 'backfill']
 /** Requests for runs that have ended come first. Requests for silent runs have a lower priority. */
 const requestPriorities: Readonly<Record<EnrichmentPriority, Priority>> = {
@@ -222,7 +222,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     name: 'enricher',
     lanes,
     queues: enrichmentPriorities.map(priority => ({
-      places: places[priority],
+      concurrency: concurrency[priority],
       has: one => one.priority === priority,
       take: async (limit, leaseMs, closed) => {
         const items = await lanes.take(closed, async which => queue.take(priority, limit, leaseMs, which))

@@ -18,7 +18,7 @@ import type { Which } from '../store/ports/enrichment-queue.ts'
 
 export interface LeasedQueue<Item, Lane> {
   /** The number of items that each lane processes concurrently. */
-  readonly places: number
+  readonly concurrency: number
   /** Items that take longer than `afterMs` no longer occupy a slot, so that others can start. At most `extra` slots are freed in this way. */
   readonly slow?: { readonly afterMs: number; readonly extra: number } | undefined
   /** Whether an item in progress belongs to this queue. If undefined, all items do. */
@@ -177,7 +177,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     for (const lane of lanes.all) {
       const begun = own.get(lane) ?? []
       const slow = begun.filter(({ since }) => elapsed(clock) - since > afterMs).length
-      const free = queue.places - begun.length + Math.min(extra, slow)
+      const free = queue.concurrency - begun.length + Math.min(extra, slow)
       if (free <= 0 || resting.includes(lane)) closed.push(lane)
       else limit = Math.min(limit, free)
     }

@@ -164,14 +164,14 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
         if (group.length === 1) throw failure
         outcomes.push(...(await together([one])))
       } catch (error) {
-        outcomes.push(isOfTheData(error) ? await instead(one, error) : (error as Error))
+        outcomes.push(isOfTheData(error) ? await quarantine(one, error) : (error as Error))
       }
     }
     return outcomes
   }
 
   /** Quarantines a delivery that cannot be processed. */
-  async function instead(one: Received, error: unknown, retried: readonly number[] = []): Promise<TakenIn | Error> {
+  async function quarantine(one: Received, error: unknown, retried: readonly number[] = []): Promise<TakenIn | Error> {
     const reason = `The delivery cannot be processed: ${reasonOf(error)}`
     try {
       const { delivery, receivedAt } = one
@@ -227,7 +227,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
       await together(one === undefined ? [] : [one], [id])
     } catch (error) {
       if (one === undefined || !isOfTheData(error)) throw error
-      const outcome = await instead(one, error, [id])
+      const outcome = await quarantine(one, error, [id])
       if (outcome instanceof Error) throw outcome
     }
   }

@@ -39,7 +39,7 @@ export interface DeploymentCounter extends LeasedWork {
 }
 
 /** Maximum number of deployments whose commits are being requested concurrently. */
-const places = 4
+const concurrency = 4
 /** Maximum number of attempts to get the commits. With exponential backoff they take one to two hours. */
 const maxTries = 8
 const pauses = { first: 60_000, max: 3_600_000 }
@@ -125,7 +125,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
 
   const apart = createLeasedWork({
     name: 'deployment counter with commits',
-    queues: [{ places, take: async (limit: number, ms: number) => deployments.take(limit, ms) }],
+    queues: [{ concurrency, take: async (limit: number, ms: number) => deployments.take(limit, ms) }],
     lanes: oneLane({ rests: createRests(clock) }),
     nameOf: ({ id }) => String(id),
     work: countApart,

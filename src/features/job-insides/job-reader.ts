@@ -63,7 +63,7 @@ export interface JobReader extends LeasedWork {
 type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 
 /** How many logs and reports are read concurrently. */
-const places = 4
+const concurrency = 4
 /**
  * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others; at most `extra` reads may do so at a time. The
  * maximum number of concurrent reads, including these, is below the number of requests allowed for one priority, so that other requests are still
@@ -191,7 +191,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     lanes,
     queues: [
       {
-        places,
+        concurrency,
         slow,
         take: async (limit, leaseMs, closed) => lanes.take(closed, async which => queue.take(limit, leaseMs, which)),
       },

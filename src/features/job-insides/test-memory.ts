@@ -1,7 +1,7 @@
 // Stores test reports, and finds flaky tests: tests that both failed and passed on the same revision.
 import { bytes, number, record, text, oneOf } from '../../core/store/sql/columns.ts'
 import { each, forRows, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
-import { places, type Statements } from '../../core/store/sql/statements.ts'
+import { placeholders, type Statements } from '../../core/store/sql/statements.ts'
 import type { FlakyTest } from '../../model/job-tests.ts'
 import type { Millis } from '../../model/instant.ts'
 import type { TestName, TestOutcomes } from '../../model/test-report.ts'
@@ -84,7 +84,7 @@ function* recordReport(report: RememberedReport, limit: number, { now, damaged }
     earlier.length === 0
       ? []
       : (yield [
-          `SELECT report_id, test, suite, name FROM test_cases WHERE kind = 'failed' AND report_id IN (${places(earlier)})`,
+          `SELECT report_id, test, suite, name FROM test_cases WHERE kind = 'failed' AND report_id IN (${placeholders(earlier)})`,
           earlier.map(({ id }) => id),
         ]).map(failureRow)
   const found = new Set((yield [selectFound, code]).map(row => row.test))

@@ -4,7 +4,7 @@ import { chunksOf } from '../../model/run-chunks.ts'
 import { day } from './series.ts'
 import { json, number, record, text, oneOf, type Row } from '../../core/store/sql/columns.ts'
 import { loadRuns } from '../../core/store/sql/run-reads.ts'
-import { places } from '../../core/store/sql/statements.ts'
+import { placeholders } from '../../core/store/sql/statements.ts'
 import { setImmediate as breathe } from 'node:timers/promises'
 import { storedChunk } from '../../core/store/sql/stored-json.ts'
 import { countedName, type TrendFigures, type TrendStep } from '../trends/port.ts'
@@ -39,7 +39,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
   const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
     if (jobs.length === 0) return []
     const rows = await byRow(
-      `SELECT id, content FROM chunks WHERE run_id IN (${places(runs)}) AND inside IN (${places(jobs, runs.length)})
+      `SELECT id, content FROM chunks WHERE run_id IN (${placeholders(runs)}) AND inside IN (${placeholders(jobs, runs.length)})
          AND content LIKE '%,"sections":[%' ORDER BY run_id, id`,
       [...runs, ...jobs],
     )
@@ -57,7 +57,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
     for (const some of parted(jobs.map(jobOf), atOnce.jobsWithSections)) {
       const rows = await ask(
         `SELECT project_id, job, section, branch, bucket, runs, failed, durations FROM section_figures
-         WHERE project_id = ?1 AND job IN (${places(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
+         WHERE project_id = ?1 AND job IN (${placeholders(some, 3)}) AND bucket >= ?2 AND instance = ?3 AND {visible}`,
         [projectId, since, instance, ...some],
       )
       yield damaged.rows('section_figures', rows, sectionRow)
@@ -102,7 +102,7 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
       for (const some of parted(jobs.map(jobOf), atOnce.jobs)) {
         const rows = await ask(
           `SELECT step, project_id, job, branch, bucket, runs, failed, durations FROM trends
-           WHERE step = ?1 AND project_id = ?2 AND job IN (${places(some, 4)}) AND bucket >= ?3 AND instance = ?4 AND {visible}`,
+           WHERE step = ?1 AND project_id = ?2 AND job IN (${placeholders(some, 4)}) AND bucket >= ?3 AND instance = ?4 AND {visible}`,
           [step, projectId, since, instance, ...some],
         )
         found.push(...damaged.rows('trends', rows, figureRow))

@@ -39,7 +39,7 @@ export function levelsOf(run: unknown): string[] {
   const ofExtensions = listOf(extensions).map(componentOf)
   const all = [ofDriver, ...ofExtensions]
   // The position of each component. This index avoids a linear search for each result, because a report may have a great many extensions.
-  const places = new Map(all.map((one, place) => [one, place]))
+  const positions = new Map(all.map((one, position) => [one, position]))
   const [allByGuid, allByName] = [firstBy(all, 'guid'), firstBy(all, 'name')]
 
   /** Returns the component to which a reference points; undefined if there is none. */
@@ -56,7 +56,7 @@ export function levelsOf(run: unknown): string[] {
     return { id: textOf(id), index: indexOf(index), guid: guidOf(guid), component: componentBy(toolComponent) }
   }
   const keyOf = (component: Component | undefined, id: string): string =>
-    `${component === undefined ? '' : places.get(component)} ${id}`
+    `${component === undefined ? '' : positions.get(component)} ${id}`
   const overrides = listOf(invocations).map(invocation => {
     const levels = new Map<string, string>()
     for (const one of listOf(objectOf(invocation).ruleConfigurationOverrides)) {

@@ -23,7 +23,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
     name: 'test',
     queues: [
       {
-        places: 2,
+        concurrency: 2,
         take: async limit => {
           const taken = due.splice(0, limit)
           if (turns.length === 1 && taken.includes('first')) takenAgain()
@@ -68,7 +68,7 @@ it('starts another item for each slow one, up to a limit', async () => {
   const ends = Promise.withResolvers<undefined>()
   const work = createLeasedWork<string, LeasedLane>({
     ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
-    queues: [{ places: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
+    queues: [{ concurrency: 2, slow: { afterMs: 5_000, extra: 2 }, take: async limit => due.splice(0, limit) }],
     work: async item => {
       begun.push(item)
       await ends.promise
@@ -121,7 +121,7 @@ describe("the tokens' work lanes", () => {
       ...{ name: 'test', nameOf: item => item, extend: async () => undefined, onError: () => undefined },
       queues: [
         {
-          places: 2,
+          concurrency: 2,
           take: async (limit, _, closed) =>
             lanes.take(closed, async which => {
               const taken = due.filter(path => isTaken(which, path)).slice(0, limit)

@@ -2,20 +2,20 @@
 // that it needs a restart. `test/e2e/reload-parts.test.ts` tests that the parts of the daemon use the new values.
 import { expect, it } from 'vitest'
 import { pino } from 'pino'
-import { companions, nameOf, placesIn, plain, several, valueAt, whole, withValue, writingsOf, yamlOf } from './whole.ts'
+import { companions, nameOf, nodesIn, plain, several, valueAt, whole, withValue, writingsOf, yamlOf } from './whole.ts'
 import { createLiveConfig } from '../../../src/daemon/live-config.ts'
 import { fileWith } from './given.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/daemon/configuration/load.ts'
 import { profiles, type ProfileName } from '../../../src/daemon/profile.ts'
 import type { Option } from '../../../src/daemon/configuration/option.ts'
 import { features } from '../../../src/features.ts'
-import type { Place, Tree } from './whole.ts'
+import type { ConfigNode, Tree } from './whole.ts'
 
-type OptionPlace = Place & { readonly tree: Tree; readonly option: Option }
+type OptionNode = ConfigNode & { readonly tree: Tree; readonly option: Option }
 
-const optionsOf = (tree: Tree): OptionPlace[] =>
-  placesIn(tree).flatMap(({ steps, option }) => (option === undefined ? [] : [{ tree, steps, option }]))
-const places = [...optionsOf(whole), ...optionsOf(several).filter(({ steps }) => steps[0] === 'platforms')]
+const optionsOf = (tree: Tree): OptionNode[] =>
+  nodesIn(tree).flatMap(({ steps, option }) => (option === undefined ? [] : [{ tree, steps, option }]))
+const nodes = [...optionsOf(whole), ...optionsOf(several).filter(({ steps }) => steps[0] === 'platforms')]
 
 const inAnyItem = (name: string): string => name.replace(/\[\d+\]/g, '[]')
 const tried = new Set<string>()
@@ -35,23 +35,23 @@ function loaded(tree: Tree): LoadedConfig<ProfileName> {
  * Returns the configuration before the reload. For a secret it is loaded anew each time, because reloading a secret modifies the loaded
  * configuration.
  */
-function runningOf({ tree, option }: OptionPlace): LoadedConfig<ProfileName> {
+function runningOf({ tree, option }: OptionNode): LoadedConfig<ProfileName> {
   const known = option.kind.secret ? undefined : started.get(tree)
   const running = known ?? loaded(tree)
   if (!option.kind.secret) started.set(tree, running)
   return running
 }
 
-async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
-  const { tree, steps, option } = place
-  const name = nameOf(place)
+async function reload(node: OptionNode, value: unknown): Promise<boolean> {
+  const { tree, steps, option } = node
+  const name = nameOf(node)
   const changed = Object.entries(companions[name] ?? {}).reduce(
     (inner, [path, other]) => withValue(inner, path.split('.'), other),
     withValue(tree, steps, value),
   )
   const text = yamlOf(changed)
   const wanted = load(text)
-  const running = runningOf(place)
+  const running = runningOf(node)
   const before = plain(running.config)
   if (!wanted.ok || JSON.stringify(plain(wanted.config)) === JSON.stringify(before)) return false
   const lines: string[] = []
@@ -81,18 +81,18 @@ async function reload(place: OptionPlace, value: unknown): Promise<boolean> {
   return true
 }
 
-it.each(places.map(place => [nameOf(place), place] as const))('%s', async (name, place) => {
-  const isSet = valueAt(place.tree, place.steps) !== undefined
-  for (const value of writingsOf(place.option).slice(0, place.option.kind.secret ? 4 : undefined)) {
-    if (!(await reload(place, value))) continue
+it.each(nodes.map(node => [nameOf(node), node] as const))('%s', async (name, node) => {
+  const isSet = valueAt(node.tree, node.steps) !== undefined
+  for (const value of writingsOf(node.option).slice(0, node.option.kind.secret ? 4 : undefined)) {
+    if (!(await reload(node, value))) continue
     tried.add(inAnyItem(name))
-    if (!place.option.kind.secret) break
+    if (!node.option.kind.secret) break
   }
-  if (isSet) await reload(place, undefined)
+  if (isSet) await reload(node, undefined)
 })
 
 it('tests the reload of every option that can have two different values', () => {
-  const all = new Set(places.map(place => inAnyItem(nameOf(place))))
+  const all = new Set(nodes.map(node => inAnyItem(nameOf(node))))
   // These options have only one valid value: there is only one protocol, and a query can name a different platform only if there are several.
   const others = [...all].filter(name => !tried.has(name) && !/protocol$|^queries\[\]\.platform$/.test(name))
   expect(others).toEqual([])

@@ -112,38 +112,38 @@ export const companions: Readonly<Record<string, Readonly<Record<string, unknown
   ),
 }
 
-/** A group, list, list item or option of the configuration schema, whether or not it is set. The list items are those of a given configuration. */
-export interface Place {
+/** A node of the configuration: a group, list, list item or option of the schema, whether or not it is set. The list items are those of a given configuration. */
+export interface ConfigNode {
   readonly steps: readonly Step[]
-  /** The option at this place; undefined for a group or a list. */
+  /** The option at this node; undefined for a group or a list. */
   readonly option?: Option | undefined
 }
 
-/** Returns the places of every group, list, item and option. */
-export function placesIn(
+/** Returns one node for each group, list, list item and option. */
+export function nodesIn(
   tree: unknown,
   group: Group = allOptions(profiles, features),
   before: readonly Step[] = [],
-): Place[] {
-  return Object.entries(group).flatMap(([key, entry]): Place[] => {
+): ConfigNode[] {
+  return Object.entries(group).flatMap(([key, entry]): ConfigNode[] => {
     const name = yamlKey(key)
     const steps = [...before, name]
     const inner = valueAt(tree, [name])
     if (entry instanceof Option) return entry.spec.variableOnly === true ? [] : [{ steps, option: entry }]
-    if (!(entry instanceof Each)) return [{ steps }, ...placesIn(inner, entry, steps)]
+    if (!(entry instanceof Each)) return [{ steps }, ...nodesIn(inner, entry, steps)]
     const items = Array.isArray(inner) ? (inner as unknown[]) : []
     return [
       { steps },
       ...items.flatMap((item, index) => [
         { steps: [...steps, index] },
-        ...placesIn(item, entry.item, [...steps, index]),
+        ...nodesIn(item, entry.item, [...steps, index]),
       ]),
     ]
   })
 }
 
-/** Returns the name of a place, such as `destinations[0].name`. */
-export function nameOf({ steps }: Pick<Place, 'steps'>): string {
+/** Returns the path of a node, such as `destinations[0].name`. */
+export function nameOf({ steps }: Pick<ConfigNode, 'steps'>): string {
   return steps.map((step, at) => (typeof step === 'number' ? `[${step}]` : at === 0 ? step : `.${step}`)).join('')
 }
 
@@ -151,7 +151,7 @@ export function valueAt(tree: unknown, steps: readonly Step[]): unknown {
   return steps.reduce<unknown>((inner, step) => (inner as Record<Step, unknown> | undefined)?.[step], tree)
 }
 
-/** Returns a copy in which this place has this value. If the value is undefined, the place is removed. */
+/** Returns a copy of the tree in which the node at the end of `steps` has this value. If the value is undefined, the node is removed. */
 export function withValue(tree: Tree, steps: readonly Step[], value: unknown): Tree {
   const copy = structuredClone(tree)
   let at = copy as Record<Step, unknown>

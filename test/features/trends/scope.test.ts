@@ -21,7 +21,7 @@ async function answers(trends: TrendViews, costs: CostReads, group?: string): Pr
     all: [await trends.series({}, query), await trends.series({ projectId: 100, job: 'unit' }, query)],
     projects: await Promise.all(trendOrders.map(async by => trends.projects(by, query, 5))),
     jobs: await Promise.all(trendOrders.map(async by => trends.jobs(by, query, 5))),
-    places: [await trends.places(query, 10), await trends.names(query, 10)],
+    projectBranches: [await trends.projectBranches(query, 10), await trends.names(query, 10)],
     retained: [retained.pipelines, await retained.figures.series({}, query)],
     costs: await Promise.all(costGroups.map(async by => costs.lines(by, { ...period, group }, 50))),
   }

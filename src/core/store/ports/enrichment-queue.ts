@@ -6,7 +6,7 @@ import type { Territory, TerritoryPart } from '../../../model/territory.ts'
 import { leasedQueue, type Condition } from '../sql/leased-queue.ts'
 import { number, optional, record, text, type Row, keyOf } from '../sql/columns.ts'
 import { each, forRows, type Step, type StepOf } from '../sql/steps.ts'
-import { keyPlaces, keyValues, type Statements } from '../sql/statements.ts'
+import { keyPlaceholders, keyValues, type Statements } from '../sql/statements.ts'
 import type { Job } from '../../../model/job.ts'
 
 /**
@@ -82,7 +82,7 @@ export function enrichmentQueue(sql: Statements) {
     /** Extends the leases of these items to `leaseMs` from now. If `leaseMs` is 0, the items are due at once. */
     extend: async (keys: readonly RunKey[], leaseMs: number): Promise<void> => {
       if (keys.length === 0) return
-      const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaces(keys)})`
+      const own = `run_id IN (SELECT id FROM runs WHERE (instance, pipeline_id) IN ${keyPlaceholders(keys)})`
       await queue.extend([own, keyValues(keys)], leaseMs)
     },
     /** Releases an item that was leased but not requested. The item is due again in `ms`. */

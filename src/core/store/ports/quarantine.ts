@@ -2,7 +2,7 @@
 // checked them. The code works with both databases.
 import { bytes, number, optional, record, text, oneOf, type Row } from '../sql/columns.ts'
 import { forRows, each, type Step } from '../sql/steps.ts'
-import { places, type Statements } from '../sql/statements.ts'
+import { placeholders, type Statements } from '../sql/statements.ts'
 
 /** A delivery to be quarantined. `body` is the part of it that may be stored. */
 export interface Undecodable {
@@ -66,7 +66,7 @@ export function quarantine(sql: Statements) {
      */
     retry: async (ids: readonly number[] | 'all'): Promise<number> => {
       if (ids === 'all') return sql.change(mark)
-      return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${places(ids)})`, ids)
+      return ids.length === 0 ? 0 : sql.change(`${mark} WHERE id IN (${placeholders(ids)})`, ids)
     },
     /** Marks the deliveries that another version of the daemon could not decode, so that they are decoded again. Returns the number of deliveries. */
     retryOfOtherVersions: async (version: string): Promise<number> =>

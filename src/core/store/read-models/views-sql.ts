@@ -2,7 +2,7 @@
 import { loadRuns } from '../sql/run-reads.ts'
 import { storedChunk } from '../sql/stored-json.ts'
 import { number, optional, record, text, oneOf, type Row, keyOf } from '../sql/columns.ts'
-import { places, type Value } from '../sql/statements.ts'
+import { placeholders, type Value } from '../sql/statements.ts'
 import { and, conditions, rowAt, searchRuns } from './run-search.ts'
 import type { StoredRun } from '../ports/runs.ts'
 import type { StorePart } from '../ports/store-part.ts'
@@ -56,14 +56,14 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     countInStatus: async statuses =>
       countIn(
         await ask(
-          `SELECT count(*) AS count FROM listed_runs WHERE status IN (${places(statuses)}) AND {visible}`,
+          `SELECT count(*) AS count FROM listed_runs WHERE status IN (${placeholders(statuses)}) AND {visible}`,
           statuses,
         ),
       ),
     silentInStatus: async (statuses, since, limit) => {
       const rows = await ask(
         `SELECT l.run_id, r.changed_at FROM listed_runs l JOIN runs r ON r.id = l.run_id
-         WHERE l.status IN (${places(statuses, 1)}) AND r.changed_at < ?1 AND {visible l}`,
+         WHERE l.status IN (${placeholders(statuses, 1)}) AND r.changed_at < ?1 AND {visible l}`,
         [since, ...statuses],
       )
       const silent = rows.sort((a, b) => changedAt(a) - changedAt(b) || runId(a) - runId(b))
@@ -168,7 +168,7 @@ export function viewsOn(reading: Reading, parts: readonly StorePart[]): Omit<Vie
     chunksOf: async keys => {
       if (keys.length === 0) return new Map()
       const rows = await ask(
-        `SELECT r.id AS run_id FROM runs r WHERE r.id IN (${places(keys)}) AND {visible r}`,
+        `SELECT r.id AS run_id FROM runs r WHERE r.id IN (${placeholders(keys)}) AND {visible r}`,
         keys.map(({ id }) => id),
       )
       const runs = await loadRuns(byRow, damaged, idsOf(rows))

@@ -10,7 +10,7 @@ import {
   type Settlement,
 } from '../ports/outbox.ts'
 import { everything, textWithin, type Scope } from '../ports/scope.ts'
-import { places, type Statements, type Value } from './statements.ts'
+import { placeholders, type Statements, type Value } from './statements.ts'
 import { readings } from './reading.ts'
 import { deleteUnused } from './messages.ts'
 import { each, forRows, type Steps, type StepValue, type Within } from './steps.ts'
@@ -36,7 +36,7 @@ export function deadLetters(
       return { ...found, error: textWithin(scope, found.error) }
     }
     const chosen = async (ids: readonly number[] | 'all', before: readonly Value[]): Promise<[string, Value[]]> => {
-      const which = ids === 'all' ? '' : `AND o.id IN (${places(ids, before.length)})`
+      const which = ids === 'all' ? '' : `AND o.id IN (${placeholders(ids, before.length)})`
       const dead = `SELECT o.id ${fromDead} ${which}` as const
       return scoped(dead, [...before, ...(ids === 'all' ? [] : ids)])
     }

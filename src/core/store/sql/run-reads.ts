@@ -6,7 +6,7 @@ import { revivedRun, selectTombstone } from './tombstone-text.ts'
 import type { RunKey } from '../../../model/observation.ts'
 import type { DamagedRows } from './damaged-rows.ts'
 import type { Runs, StoredRun } from '../ports/runs.ts'
-import { places, type Ask, type Statements } from './statements.ts'
+import { placeholders, type Ask, type Statements } from './statements.ts'
 
 const selectRun = 'SELECT * FROM runs WHERE instance = ?1 AND pipeline_id = ?2'
 const selectAllPages = `${selectPages} WHERE run_id = ?1 ORDER BY first_job`
@@ -63,7 +63,7 @@ export async function loadRuns(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, StoredRun>> {
   if (ids.length === 0) return new Map()
-  const these = places(ids)
+  const these = placeholders(ids)
   const [rows, pages] = await Promise.all([
     ask(`SELECT * FROM runs WHERE id IN (${these})`, ids),
     ask(`${selectPages} WHERE run_id IN (${these}) ORDER BY first_job`, ids),

@@ -33,12 +33,12 @@ export interface Statements {
 }
 
 /** Returns the parameters of `IN (…)`, numbered from `before` + 1. */
-export function places(ids: readonly unknown[], before = 0): string {
+export function placeholders(ids: readonly unknown[], before = 0): string {
   return ids.map((_, index) => `?${before + index + 1}`).join(', ')
 }
 
 /** Returns the parameters of `(instance, pipeline_id) IN …`, numbered from `before` + 1. `keyValues` returns their values. */
-export function keyPlaces(keys: readonly RunKey[], before = 0): string {
+export function keyPlaceholders(keys: readonly RunKey[], before = 0): string {
   const pair = (at: number): string => `(CAST(?${at} AS text), CAST(?${at + 1} AS bigint))`
   return `(VALUES ${keys.map((_, index) => pair(before + 2 * index + 1)).join(', ')})`
 }

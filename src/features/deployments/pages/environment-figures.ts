@@ -106,12 +106,12 @@ export async function environmentsOf(
     known.open({ project, limit: maxCounted }),
   ])
   const incidents = incidentsOf({ opened, open, made, isProduction }, limit)
-  const byPlace = Map.groupBy(made, placeOf)
+  const byEnvironment = Map.groupBy(made, placeOf)
   const latest = new Map(current.map(one => [placeOf(one), one]))
-  const places = [...new Set([...latest.keys(), ...byPlace.keys()])].slice(0, limit)
-  const environments = places.flatMap((place): EnvironmentFigures[] => {
-    const own = byPlace.get(place) ?? []
-    const shown = latest.get(place)
+  const environmentKeys = [...new Set([...latest.keys(), ...byEnvironment.keys()])].slice(0, limit)
+  const environments = environmentKeys.flatMap((key): EnvironmentFigures[] => {
+    const own = byEnvironment.get(key) ?? []
+    const shown = latest.get(key)
     const [any = shown] = own
     if (any === undefined) return []
     const { instance, projectId, project: path, environment = '', tier } = listed(shown ?? any, isProduction)

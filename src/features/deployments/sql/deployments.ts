@@ -8,7 +8,7 @@ import { number, optional, plainText, record, text, type Column, type Row } from
 import { leasedQueue } from '../../../core/store/sql/leased-queue.ts'
 import { lockOf, neighbours } from './deployment-neighbours.ts'
 import { mergeDeployment, viewDeployment, type Deployment } from '../model/deployment.ts'
-import { places, type Statements } from '../../../core/store/sql/statements.ts'
+import { placeholders, type Statements } from '../../../core/store/sql/statements.ts'
 import { unbounded } from '../../../core/store/sql/reading.ts'
 import type { DeploymentFigures, Neighbours } from '../model/deployment-figures.ts'
 import type { Millis } from '../../../model/instant.ts'
@@ -221,7 +221,7 @@ export function deployments(sql: Statements) {
     },
     /** Extends the leases of these deployments to `leaseMs` from now. If `leaseMs` is 0, they are due at once. */
     extend: async (ids: readonly number[], leaseMs: number) => {
-      if (ids.length > 0) await queue.extend([`id IN (${places(ids)})`, ids], leaseMs)
+      if (ids.length > 0) await queue.extend([`id IN (${placeholders(ids)})`, ids], leaseMs)
     },
     /** Returns the other deployments to the environment of this deployment, or undefined if it is not (or no longer) to be counted. */
     around: async (id: number): Promise<Neighbours | undefined> =>

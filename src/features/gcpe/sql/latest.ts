@@ -2,7 +2,7 @@
 // no further index is needed: `newest.ts` caches which row is the newest, and reads only the rows added since.
 import { loadRuns } from '../../../core/store/sql/run-reads.ts'
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
-import { places, type Statements } from '../../../core/store/sql/statements.ts'
+import { placeholders, type Statements } from '../../../core/store/sql/statements.ts'
 import { storedChunk } from '../../../core/store/sql/stored-json.ts'
 import { shownDeployment, type ShownDeployment } from '../../deployments/port.ts'
 import type { JobInside } from '../../../model/inside.ts'
@@ -48,7 +48,7 @@ export function latestRuns({ all, damaged }: Statements): LatestRuns {
       if (ids.length === 0) return new Map()
       const rows = await all(
         `SELECT id, changed_at, due_at, attempts, (SELECT count(*) FROM chunks c WHERE c.run_id = r.id) AS chunks
-         FROM runs r WHERE id IN (${places(ids)})`,
+         FROM runs r WHERE id IN (${placeholders(ids)})`,
         ids,
       )
       return new Map(
@@ -100,7 +100,7 @@ export function latestDeployments({ all, damaged }: Statements): LatestDeploymen
     after: async (after, limit) => (await all(selectDeploymentsAfter, [after, limit])).map(listedDeployment),
     byId: async ids => {
       if (ids.length === 0) return []
-      const rows = await all(`SELECT * FROM deployments WHERE id IN (${places(ids)})`, ids)
+      const rows = await all(`SELECT * FROM deployments WHERE id IN (${placeholders(ids)})`, ids)
       return damaged.rows('deployments', rows, shownDeployment)
     },
   }

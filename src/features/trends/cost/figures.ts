@@ -32,7 +32,7 @@ export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained
  * The maximum number of sums by project and branch class that are read in order to add them up by group and by grouping attribute
  * (PIPESPAN_PAGES_GROUP_BY).
  */
-const maxPlaces = 20_000
+const maxProjectBranches = 20_000
 
 export async function costsView(
   parts: Pick<PagesParts, 'on' | 'now'>,
@@ -47,9 +47,9 @@ export async function costsView(
   const since = until - spans[span].length
   const query: CostQuery = { since, until, projectId, group }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> => costs.lines(by, query, limit)
-  const [[total], places, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
+  const [[total], projectBranches, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
-    projectId === undefined ? lines('place', maxPlaces) : undefined,
+    projectId === undefined ? lines('place', maxProjectBranches) : undefined,
     projectId === undefined ? lines('project', shownCosts.projects) : [],
     lines('job', shownCosts.jobs),
     lines('branch', shownCosts.few),
@@ -65,7 +65,11 @@ export async function costsView(
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),
     ...(isWhole && before !== undefined && { before }),
-    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.name }, groupLines),
+    ...groupsOf(
+      projectBranches,
+      { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.name },
+      groupLines,
+    ),
     ...{ projects, jobs, branches, workers, days },
     ...(retained !== undefined && { retained }),
   }

@@ -56,7 +56,7 @@ export interface TrendQuery extends TrendFilter, FiguresQuery {
 }
 
 /** The sums over a project's pipelines of one branch class. */
-export interface TrendPlace {
+export interface ProjectBranchTotals {
   readonly project: string
   readonly branch: BranchClass
   readonly runs: number
@@ -121,7 +121,7 @@ export interface TrendViews extends TrendReads {
   /** Returns the first and last day with trend rows; undefined if there are none. */
   extent(subject: Partial<TrendSubject>): Promise<TrendExtent | undefined>
   /** Returns the sums by project and branch class, those with the most pipelines first. */
-  places(query: TrendQuery, limit: number): Promise<readonly TrendPlace[]>
+  projectBranches(query: TrendQuery, limit: number): Promise<readonly ProjectBranchTotals[]>
   /** Returns the pipeline names that have trend rows, in order, each with its project. */
   names(
     query: TrendQuery & { readonly projectId?: number | undefined },

@@ -89,7 +89,7 @@ export type Trends = Shaped<typeof trendsShape>
 
 const maxNames = 200
 /** The maximum number of sums by project and branch class that are read in order to add them up by group. */
-const maxPlaces = 20_000
+const maxProjectBranches = 20_000
 
 export async function trendsOf(
   parts: PagesParts,
@@ -120,15 +120,15 @@ export async function trendsOf(
   const isStoredBefore = figures === stored ? (extent?.first ?? Infinity) <= earlier.since : isWholeBefore
   const sorted = { projects: asked.projects ?? 'runs', jobs: asked.jobs ?? 'slowest' } as const
   // Sums by project and branch class are not stored by exact branch or by runner.
-  const hasPlaces = projectId === undefined && !isOfStored
-  const [series, before, names, projects, jobs, added, places] = await Promise.all([
+  const readsProjectBranches = projectId === undefined && !isOfStored
+  const [series, before, names, projects, jobs, added, projectBranches] = await Promise.all([
     figures.series(subject, query),
     isStoredBefore ? figures.series(subject, earlier) : [],
     stored.names({ step, since: query.since, until, group, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
     rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
     Promise.all(trendParts.of(parts).map(async one => one.read(parts, asked, query.since))),
-    hasPlaces ? stored.places(query, maxPlaces) : undefined,
+    readsProjectBranches ? stored.projectBranches(query, maxProjectBranches) : undefined,
   ])
   const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
   const trends: Trends = {
@@ -144,7 +144,11 @@ export async function trendsOf(
     total: figuresOf(series),
     before: before.length === 0 ? undefined : figuresOf(before),
     projects,
-    ...groupsOf(places, { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch }, groupLines),
+    ...groupsOf(
+      projectBranches,
+      { scope: group, groupBy, pathOf: one => one.project, branchOf: one => one.branch },
+      groupLines,
+    ),
     jobs,
     sorted,
     retained: counted && {

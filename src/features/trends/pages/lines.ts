@@ -5,7 +5,14 @@ import { ms, type Shaped } from '../../../console/layout/shape.ts'
 import type { Grouped } from '../../../console/layout/groups.ts'
 import { roundPercentileOf, plusBins } from '../../../lib/log-bins.ts'
 import { trendOrders } from '../counting/figures.ts'
-import type { TrendOrder, TrendQuery, TrendReads, TrendTotal, TrendFigures, TrendPlace } from '../counting/figures.ts'
+import type {
+  TrendOrder,
+  TrendQuery,
+  TrendReads,
+  TrendTotal,
+  TrendFigures,
+  ProjectBranchTotals,
+} from '../counting/figures.ts'
 
 export const figuresShape = z.object({
   runs: z.number(),
@@ -142,9 +149,9 @@ export function figuresOf(rows: readonly TrendFigures[]): Figures {
 }
 
 /** Returns the sums per group, those with the most pipelines first. */
-export function groupLines(all: readonly Grouped<TrendPlace>[]): GroupLine[] {
+export function groupLines(all: readonly Grouped<ProjectBranchTotals>[]): GroupLine[] {
   const lines = all.map(({ name, items: some }) => {
-    const sum = (of: (place: TrendPlace) => number): number => some.reduce((total, one) => total + of(one), 0)
+    const sum = (of: (branch: ProjectBranchTotals) => number): number => some.reduce((total, one) => total + of(one), 0)
     const [runs, totalMs] = [sum(one => one.runs), sum(one => one.totalMs)]
     return { name, runs, failed: sum(one => one.failed), totalMs, meanMs: runs === 0 ? 0 : totalMs / runs }
   })

@@ -101,7 +101,7 @@ export function trendsOn(reading: Reading): TrendViews {
       if (first === undefined || last === undefined) return undefined
       return { project: isOfAll ? '' : text('project')(last), first: bucketOf(first), last: bucketOf(last) }
     },
-    places: async (query, limit) => {
+    projectBranches: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
       const rows = await ask(
         `SELECT max(project) AS project, branch || '' AS branch, CAST(sum(runs) AS bigint) AS runs,
