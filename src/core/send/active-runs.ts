@@ -68,7 +68,7 @@ interface Seen<T> {
 type Counted = Pick<ActiveRuns, 'key' | 'project' | 'count'>
 
 /** The time in ms for which a series that has ended is still sent with 0. */
-const afterglow = 24 * 3_600_000
+const sendZeroForMs = 24 * 3_600_000
 
 /** Returns the active runs and jobs by project, for pushed metrics. The series that were sent are recorded in the store. */
 export async function readActive(source: ActiveSources): Promise<ActiveTotals[]> {
@@ -160,7 +160,7 @@ function recent<T extends Counted>(
   for (const { of, at } of seen) {
     const project = nameOf(of.key)
     const count = counts.get(project) ?? 0
-    if (found.has(seriesOf(of)) || now - at > afterglow || count >= maxSeries) continue
+    if (found.has(seriesOf(of)) || now - at > sendZeroForMs || count >= maxSeries) continue
     counts.set(project, count + 1)
     found.set(seriesOf(of), { of: { ...of, count: 0, oldest: undefined }, at })
   }

@@ -46,7 +46,7 @@ export interface BatchContext extends Pick<Destination, 'headerValues' | 'takes'
   readonly maxSend: number
   /** Called when the store cannot settle entries. The queue leases nothing until the returned function is called. */
   readonly pauseLeasing: () => () => void
-  /** If true, no further request starts. */
+  /** Whether the exporter is stopping. If so, no further request starts. */
   readonly isStopping: () => boolean
   readonly clock: Clock
   readonly log: Log

@@ -54,7 +54,7 @@ const probeItems = { unavailable: 8, unauthorized: 4, unacceptable: 4 }
 
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions
-  /** Undefined while the circuit breaker is closed. */
+  /** The cause of the last trip; undefined while the circuit breaker is closed. */
   #cause: TripCause | undefined
   #hasAccepted = false
   /** The number of consecutive trips without a successful request. */
@@ -157,7 +157,7 @@ const tripped = {
     level: 'error',
     description:
       'the destination rejects the credentials; its exports stay pending, nothing is dropped. ' +
-      'Configure a valid token (a changed token file is used at once) or correct its OTLP headers.',
+      'Configure a valid token (a changed token file is used at once) or correct the OTLP headers of the destination.',
   },
   unacceptable: {
     level: 'error',

@@ -9,7 +9,7 @@ export interface Destination {
   readonly name: string
   /** The signals that are sent to the destination, with their endpoints. */
   readonly signals: Readonly<Partial<Record<Signal, Endpoint>>>
-  /** If undefined, the destination takes every project. */
+  /** Whether the destination takes a project. If undefined, it takes every project. */
   readonly takes?: Route['takes']
   /**
    * Returns the values for the templates in the destination's headers; for an event, `key` is its key. If the function is undefined, the headers have
@@ -65,7 +65,7 @@ export interface Proxies {
 export interface Bearer {
   /** The file from which the token is read. If undefined, the token is a fixed value. */
   readonly file?: string | undefined
-  /** Called before every request. */
+  /** Returns the current token. Called before every request. */
   current(): Secret | undefined
   /** Reads the token again from its source. Never rejects. */
   reload(): Promise<unknown>

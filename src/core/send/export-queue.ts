@@ -36,7 +36,7 @@ export interface ExportQueueOptions extends Pick<
   readonly bearer: Destination['bearer']
   readonly timeoutMs: number
   readonly limits: QueueLimits
-  /** The pauses between probes of an endpoint that rejects the credentials, or every request. */
+  /** The pauses between probes of an endpoint that rejects the credentials or every request. */
   readonly probes: BackoffOptions
   readonly meters?: ExportMeters | undefined
 }
@@ -74,7 +74,7 @@ const maxRest = 1_000
 /** The minimum time between two queries of the store, ms. */
 const minRest = 100
 /** The maximum time in ms that settling may take after requests were aborted. */
-const grace = 2_000
+const maxSettleMs = 2_000
 
 export function createExportQueue(options: ExportQueueOptions): RunningQueue {
   const { queue, outbox, sender, bearer, limits, probes, clock, timeoutMs } = options
@@ -175,7 +175,7 @@ export function createExportQueue(options: ExportQueueOptions): RunningQueue {
       void drain().then(() => drained.abort())
       await clock.sleep(deadlineMs, drained.signal)
       sender.abort()
-      await clock.sleep(grace, drained.signal)
+      await clock.sleep(maxSettleMs, drained.signal)
       await sender.close()
       for (const resolve of resting.splice(0)) resolve()
     },

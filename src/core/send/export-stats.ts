@@ -21,7 +21,7 @@ export interface ExportCounters {
   later: number
   /** The number of items that a backend rejected in accepted requests (partial success). */
   partiallyRejected: number
-  /** The number of entries that were settled after their lease had expired. */
+  /** The number of entries that could not be settled, because another process had leased them by then. */
   lost: number
 }
 

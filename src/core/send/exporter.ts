@@ -19,7 +19,7 @@ export interface ExporterOptions {
   readonly meters?: ExportMeters | undefined
   /** Values that override the default limits. */
   readonly limits?: Partial<QueueLimits> | undefined
-  /** The pauses between probes of a destination that rejects the credentials, or every request. */
+  /** The pauses between probes of a destination that rejects the credentials or every request. */
   readonly probes?: BackoffOptions | undefined
 }
 

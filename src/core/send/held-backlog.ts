@@ -23,9 +23,9 @@ export interface HoldOptions {
 }
 
 /** The number of rows moved by one statement. */
-const slice = 2_000
+const rowsPerMove = 2_000
 /** The number of attempts to move entries that another replica has locked, and the pause in ms between two attempts. */
-const locked = { tries: 50, pauseMs: 100 }
+const lockedRetries = { tries: 50, pauseMs: 100 }
 const maxFormer = 10
 
 /** Holds the backlogs of changed endpoints. It must be called before the exporter starts. */
@@ -95,13 +95,13 @@ export async function confirmHeld(outbox: HoldOptions['outbox'], held: readonly 
 
 async function moveAll(outbox: HoldOptions['outbox'], queue: ExportQueue, to: string): Promise<number> {
   let sum = 0
-  for (let tries = 0; tries < locked.tries;) {
-    const moved = await outbox.move(queue, to, slice)
+  for (let tries = 0; tries < lockedRetries.tries;) {
+    const moved = await outbox.move(queue, to, rowsPerMove)
     sum += moved
     if (moved > 0) continue
     if ((await outbox.dueIn(queue)) === undefined) break
     tries += 1
-    await pause(locked.pauseMs)
+    await pause(lockedRetries.pauseMs)
   }
   return sum
 }

@@ -21,7 +21,7 @@ import type { Log } from '../../lib/log.ts'
 import type { ResourceMetrics } from '../telemetry/otlp/messages.ts'
 
 export interface MetricFlushOptions extends MetricSources {
-  /** Destinations that get no metrics are ignored. */
+  /** The destinations of the flush. Those that get no metrics are ignored. */
   readonly destinations: readonly (Destination & { readonly temporality?: 'cumulative' | 'delta' | undefined })[]
   readonly leases: Leases
   /** The time between two flushes, ms. */
@@ -45,7 +45,7 @@ const minInterval = 100
 /** The number of projects that a flush reads from the store at a time. */
 const pageSize = 50
 /** The maximum time that an aborted request may take to end, in ms. */
-const grace = 2_000
+const maxAbortMs = 2_000
 
 export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
   const { totals, leases, settings, interval, clock, log } = options
@@ -107,7 +107,7 @@ export function createMetricFlush(options: MetricFlushOptions): MetricFlush {
       void last.catch(() => undefined).finally(() => done.abort())
       await clock.sleep(deadlineMs, done.signal)
       for (const { sender } of targets) sender.abort()
-      await clock.sleep(grace, done.signal)
+      await clock.sleep(maxAbortMs, done.signal)
       await Promise.all(targets.map(async ({ sender }) => sender.close()))
       await leases.release(leaseName, holder)
     },

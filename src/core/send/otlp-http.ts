@@ -122,7 +122,7 @@ function exchange(
     let begun: Dispatcher.DispatchController | undefined
     let over = false
 
-    /** An HTTP status that has been received counts, even if the body is incomplete. */
+    /** If an HTTP status has been received, it counts even if the body is incomplete. */
     function finish(reason: string, grpcBy?: 'frames' | 'port'): void {
       if (over) return
       over = true

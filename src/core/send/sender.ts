@@ -77,7 +77,7 @@ async function compressed(plain: Uint8Array): Promise<Uint8Array> {
  */
 export function giveBack(bytes: Uint8Array): void {
   const { buffer, byteLength } = bytes
-  // A buffer that was already released has zero bytes.
+  // A buffer whose memory was already released has a length of 0.
   if (byteLength > 0 && buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 

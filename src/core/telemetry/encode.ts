@@ -54,7 +54,7 @@ export function metricsAsJson(resourceMetrics: readonly ResourceMetrics[]): stri
   return asJson(metricsRequest, { resourceMetrics })
 }
 
-/** Filters out events, which have no spans. */
+/** Returns only the chunks of runs, because events have no spans. */
 function ofRuns(chunks: readonly AnyChunk[]): Chunk[] {
   return chunks.filter(chunk => !isEvent(chunk))
 }

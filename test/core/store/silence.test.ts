@@ -36,7 +36,7 @@ describe.each(directions)('a network that drops everything %s', (_, silent) => {
     async forgetting => {
       // The parallel queries open several connections.
       await Promise.all([1, 2, 3].map(async () => db.query('SELECT pg_sleep(0.05)')))
-      const impatient = db.withPatience(hasty)
+      const impatient = db.withTimeout(hasty)
       const network = { isSilent: false }
       // On a busy machine, the transaction may time out before it silences the network. In that case it is started again.
       while (!network.isSilent) {

@@ -105,7 +105,7 @@ describe('attributes for any observations', () => {
     )
   })
 
-  it('has no attribute name twice in one table', () => {
+  it('uses no attribute name twice in a table', () => {
     for (const rows of [resourceAttributes, pipelineAttributes, jobAttributes]) {
       for (const conventions of ['contract', 'strict'] as const) {
         const keys = rowsIn<AnyRow>(rows, new Set([conventions, 'run'])).flatMap(row => row.keys)

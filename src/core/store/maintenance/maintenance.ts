@@ -29,22 +29,22 @@ export interface MaintenanceOptions extends KeepTimes {
 export const maintenanceLease = 'maintenance'
 
 /** The time between two rounds of maintenance, ms. */
-const every = 600_000
+const roundIntervalMs = 600_000
 /** The duration of the lease and its renewal interval, ms. If the replica with the lease crashes, another one replaces it within `leaseMs`. */
 const lease = { leaseMs: 30_000, renewMs: 10_000 }
 /** The age in ms up to which entries are kept even if their destination is not configured: another replica may have a newer configuration. */
 const unservedSpared = 600_000
 /** The time in ms between two checks of the size of a store that is filling up. */
-const soon = 1_000
+const sizeCheckIntervalMs = 1_000
 /** The time between two log messages about early deletions, ms. */
-const betweenMessages = 60_000
+const messageIntervalMs = 60_000
 /**
  * How far, in ms, the clock may jump back before stored timestamps are repaired at once. Small differences are ignored, because clocks are adjusted
  * in small steps all the time.
  */
 const clockTolerance = 1_000
 /** The time between two attempts to repair stored timestamps, ms. */
-const betweenRepairs = 60_000
+const repairIntervalMs = 60_000
 
 export function createMaintenance(options: MaintenanceOptions): Loop {
   const { store, served, retention, clock, log } = options
@@ -111,13 +111,13 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
       await count(Object.fromEntries([...early].map(([kind, rows]) => [`${kind}_early`, rows])))
       for (const [kind, rows] of early) unreported.set(kind, (unreported.get(kind) ?? 0) + rows)
     }
-    if (unreported.size > 0 && elapsed(clock) - reportedAt >= betweenMessages) {
+    if (unreported.size > 0 && elapsed(clock) - reportedAt >= messageIntervalMs) {
       const facts = { ...Object.fromEntries(unreported), full: await fullness() }
       log.warn(facts, 'the store is nearly full; data was pruned before its retention ended')
       unreported.clear()
       reportedAt = elapsed(clock)
     }
-    return pressure === 'none' ? lease.renewMs : soon
+    return pressure === 'none' ? lease.renewMs : sizeCheckIntervalMs
   }
 
   async function round(): Promise<void> {
@@ -144,7 +144,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
     if (offset < clockOffset - clockTolerance) nextRepair = elapsed(clock)
     clockOffset = offset
     if (elapsed(clock) < nextRepair) return
-    nextRepair = elapsed(clock) + betweenRepairs
+    nextRepair = elapsed(clock) + repairIntervalMs
     try {
       const rows = await store.bringBack()
       nextRepair = Infinity
@@ -171,7 +171,7 @@ export function createMaintenance(options: MaintenanceOptions): Loop {
         const { copy } = store.repositories
         if (nextRound === -Infinity && (await copy.get({})) !== undefined) await copy.remove({})
         await round()
-        nextRound = elapsed(clock) + every
+        nextRound = elapsed(clock) + roundIntervalMs
       }
       return next
     },

@@ -64,7 +64,7 @@ export const watchedHook = z.object({
   durations: z.object({ began: z.number(), counts: z.array(z.number()), sum: z.number() }).optional(),
   /** When a new delivery was last found, on the store's clock. */
   lastDeliveryAt: z.number().optional(),
-  /** The number of deliveries since the first round, by HTTP status or `no answer`. */
+  /** The number of deliveries since the first round, by HTTP status. Those without a response are counted as `no answer`. */
   answers: z.record(z.string(), z.number()),
 })
 export type WatchedHook = z.infer<typeof watchedHook>
@@ -96,7 +96,7 @@ export const refusedEndpoint = z.object({
   /** The last known full path of the project. For audit events it is their source. */
   path: z.string().optional(),
   status: z.number().optional(),
-  /** A message that names the problem and its remedy. */
+  /** A message that states the problem and how to fix it. */
   message: z.string(),
   /** The number of consecutive rejections. */
   times: z.number(),

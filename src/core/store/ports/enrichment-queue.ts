@@ -33,7 +33,7 @@ export type EnrichmentChange =
 export interface NextEnrichment {
   readonly detail: DetailLevel
   readonly at: Millis
-  /** If undefined, the priority stays the same. */
+  /** The new priority. If undefined, the priority stays the same. */
   readonly priority?: EnrichmentPriority | undefined
 }
 

@@ -73,7 +73,7 @@ export const inventoryState = z.object({
   instance: z.string(),
   /** The name of the collector, such as `agents`; `query` for a configured query. */
   kind: z.string(),
-  /** The project, group or query, as configured. */
+  /** The project, group or query, as it is named in the configuration. */
   of: z.string(),
   /** The project or group as the platform reports it, and when it was looked up. It is looked up again once a day. */
   owner: z.object({ project: shownProject.optional(), group: z.object({ path: z.string() }).optional() }).optional(),
@@ -88,7 +88,7 @@ export const inventoryState = z.object({
   refusal: z
     .object({
       status: z.number().optional(),
-      /** A message that names the problem and its remedy. */
+      /** A message that states the problem and how to fix it. */
       message: z.string(),
       /** Whether the problem is permanent. If so, the request is retried only once a day. */
       lasts: z.boolean(),

@@ -19,7 +19,7 @@ export interface ExportQueue {
   readonly signal: Signal
 }
 
-/** A message as compressed bytes, which are sent unchanged. */
+/** A message in compressed form. Its content is sent unchanged. */
 export interface EncodedMessage {
   readonly signal: Signal
   readonly body: Uint8Array

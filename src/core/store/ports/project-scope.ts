@@ -6,14 +6,14 @@ export type ProjectScope = string | ReadonlySet<string>
 
 /** Filters records by project and by period. */
 export interface PeriodFilter {
-  /** Undefined means all projects. */
+  /** The selected projects. Undefined means all projects. */
   readonly project?: ProjectScope | undefined
   readonly since: Millis
   readonly until: Millis
   readonly limit: number
 }
 
-/** Selects the figures that are added up. */
+/** Selects the figures to be added up. */
 export interface FiguresQuery {
   readonly since: Millis
   readonly until: Millis

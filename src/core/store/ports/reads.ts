@@ -17,7 +17,7 @@ export interface Reads {
   /** Creates a feature's reader for its own tables. `projects` are full paths; the reader returns only data of these projects. */
   readonly on: <T extends object>(make: (reading: Reading) => T, projects?: ReadonlySet<string>) => T
   readonly repositories: { readonly [Name in ShownDocument]: Readable<Repositories[Name]> } & {
-    /** Returns a feature's documents. */
+    /** Returns the documents of a feature. */
     of<Document extends object, Key extends keyof Document>(
       kind: DocumentKind<Document, Key>,
     ): Readable<Repository<Document, Key>>

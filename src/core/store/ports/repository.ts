@@ -9,7 +9,7 @@ import type { Millis } from '../../../model/instant.ts'
 // The endpoint to which a destination sends one signal. Pending entries were accepted for that endpoint, and not for another endpoint that is later
 // configured under the same name.
 const endpoint = z.object({
-  /** A value that distinguishes endpoints. */
+  /** A hash by which endpoints are compared. */
   mark: z.string(),
   /** The endpoint as shown to people; empty for an endpoint that is a secret. */
   shown: z.string(),
@@ -175,7 +175,7 @@ export function repositoriesOf(make: MakeRepository) {
      * deletes it, because the copy can no longer be resumed.
      */
     copy: make('store-copy', z.object({ holder: z.string() }), []),
-    /** Returns a feature's documents. */
+    /** Returns the documents of a feature. */
     of: <Document extends object, Key extends keyof Document>({
       kind,
       shape,

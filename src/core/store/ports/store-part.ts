@@ -30,14 +30,14 @@ export interface KnownJob {
 /** Calls `make` with access to the store's SQL, and returns the repository that it creates. */
 export type On = <T>(make: (sql: Statements) => T) => T
 
-// The parts of the schema that the two databases write differently in SQL.
+// The parts of the schema whose SQL differs between the two databases.
 
 export interface Dialect {
-  /** A primary key that the database assigns in ascending order. */
+  /** The SQL type of a primary key that the database assigns in ascending order. */
   readonly id: string
-  /** A primary key that the daemon assigns. */
+  /** The SQL type of a primary key that the daemon assigns. */
   readonly ownId: string
   readonly bytes: string
-  /** The suffix of a table whose rows are stored in the order of their primary key. */
+  /** The suffix of the statement that creates a table whose rows are stored in the order of their primary key. */
   readonly byKey: string
 }

@@ -79,7 +79,7 @@ export interface Counters {
   all(): Promise<ReadonlyMap<string, number>>
 }
 
-/** The store as commands may use it while a daemon may be serving it. */
+/** The store's interface for commands, which may use the store while a daemon is serving it. */
 export type SharedStore = Omit<Store, 'reclaim'>
 
 // Leases: among all processes that share the store, only the holder of a lease does the work that the lease is named for.

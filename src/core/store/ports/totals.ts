@@ -111,7 +111,10 @@ export function totals(sql: Statements) {
   }
   return {
     fold,
-    /** Reads the totals of at most `limit` projects. The first page folds first; later pages start at `next` of the previous page. */
+    /**
+     * Reads the totals of at most `limit` projects. For the first page, pending increments are folded first; later pages start at `next` of the
+     * previous page.
+     */
     read: async (limit: number, from = 0): Promise<TotalsPage> => {
       if (from === 0) await fold()
       const rows = await sql.all(selectProjects, [from, limit])
@@ -126,7 +129,7 @@ export function totals(sql: Statements) {
         ...(last === undefined ? {} : { next: id(last) }),
       }
     },
-    /** Folds, then returns the names of all metrics that have totals. */
+    /** Folds pending increments, then returns the names of all metrics that have totals. */
     metrics: async (): Promise<readonly string[]> => {
       await fold()
       return (await sql.all(selectMetrics)).map(row => text('metric')(row))

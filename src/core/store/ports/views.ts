@@ -13,15 +13,15 @@ import type { Signal } from './outbox.ts'
 export interface RunQuery extends Readonly<Partial<Record<RunFilter, string | undefined>>> {
   /** The full path of a project, or a set of full paths. */
   readonly project?: ProjectScope | undefined
-  /** Only runs that were created at this time or later. */
+  /** Only runs that were created at this time or later are listed. */
   readonly since?: Millis | undefined
-  /** Only runs that were created before this time. */
+  /** Only runs that were created before this time are listed. */
   readonly until?: Millis | undefined
-  /** The exact name of a job in the run. */
+  /** The exact name of a job that the run must have. */
   readonly job?: string | undefined
   /** Search words. Each must occur in the project, ref, name, commit title, revision, user or id of the run. */
   readonly text?: string | undefined
-  /** The end of the previous page. */
+  /** The end of the previous page, after which this page starts. */
   readonly after?: RunCursor | undefined
   readonly limit: number
 }
@@ -73,7 +73,7 @@ export interface ExportState {
   readonly pendingSince: Millis
   readonly settledAt?: Millis | undefined
   readonly tries: number
-  /** The backend's last response. */
+  /** The error message in the backend's last response. */
   readonly error?: string | undefined
 }
 
@@ -89,7 +89,7 @@ export interface AuditPage {
   readonly next?: AuditCursorPlace | undefined
 }
 
-/** The entries of a list are counted only up to this number. */
+/** The maximum number of list entries that are counted. */
 export const maxCounted = 10_000
 
 /** Whether a list needs a search, because not all of its filters are columns. */

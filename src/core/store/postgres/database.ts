@@ -29,7 +29,7 @@ export interface Database extends Session {
   /** Returns the ms until the time in the query's column `due`, by the database's clock, but at least 0. Undefined if `due` is null. */
   dueIn(sql: string, values?: readonly unknown[]): Promise<number | undefined>
   /** Returns the same database with another statement timeout, in ms. */
-  withPatience(ms: number): Database
+  withTimeout(ms: number): Database
   close(): Promise<void>
 }
 
@@ -146,7 +146,7 @@ function connect(shared: Shared, timeoutMs: number): Database {
       const due = row && optional(number, 'due')(row)
       return row && due !== undefined ? Math.max(0, due - (options.now?.() ?? nowOf(row))) : undefined
     },
-    withPatience: ms => connect(shared, ms),
+    withTimeout: ms => connect(shared, ms),
     close: async () => pool.end(),
   }
 }

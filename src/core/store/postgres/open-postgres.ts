@@ -19,7 +19,7 @@ import type { Runs } from '../ports/runs.ts'
 // Measures how much of the PostgreSQL database is in use. Deletions leave free space in its files, but do not shrink them.
 
 /** The number of rows sampled from each table. */
-const sampled = 50
+const sampleRows = 50
 /** The estimated factor for the overhead of indexes, headers and half-empty pages. */
 const overhead = 1.5
 /** The size in bytes of an empty database. */
@@ -50,18 +50,18 @@ const table = record({ name: text('name'), rows: number('rows'), latest: text('l
 
 /** The SQL that estimates the mean row size in bytes from a sample of rows. */
 function meanWidth({ name, latest }: ReturnType<typeof table>): string {
-  return `SELECT avg(pg_column_size(sample.*)) FROM (SELECT * FROM ${name} ${latest} LIMIT ${sampled}) AS sample`
+  return `SELECT avg(pg_column_size(sample.*)) FROM (SELECT * FROM ${name} ${latest} LIMIT ${sampleRows}) AS sample`
 }
 
 type PostgresOptions = DatabaseOptions & Pick<StoreOptions, 'maxSize' | 'encode'>
 
-const maintenancePatience = 60_000
+const maintenanceTimeoutMs = 60_000
 
 /** Opens the store. `url` is a connection URI whose parameters configure TLS. Throws a StoreError that says how to fix the problem. */
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store> {
   const db = await openDatabase(url, options)
   // Maintenance gets a longer timeout, because it reads many rows in one statement.
-  const maintenance = db.withPatience(maintenancePatience)
+  const maintenance = db.withTimeout(maintenanceTimeoutMs)
   const slow = postgresStatements(maintenance)
   const sql = postgresStatements(db)
   const shared = operations(sql, options)

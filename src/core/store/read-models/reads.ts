@@ -83,7 +83,7 @@ export function readsOn(
   }
 }
 
-/** Limits a scope to these projects. */
+/** Returns the scope limited to these projects. */
 function only({ bounds, sees }: Scope, projects: ReadonlySet<string>): Scope {
   return { bounds: bounds === 'none' ? 'hidden' : bounds, sees: owner => projects.has(owner.path) && sees(owner) }
 }

@@ -39,7 +39,7 @@ export function storedRun(damaged: DamagedRows, of: Row | undefined, pages: read
   })
 }
 
-/** The error for code that needs a run that cannot be read. */
+/** The error to throw if a run is needed but cannot be read. */
 export function damagedRun({ instance, pipelineId }: RunKey): DataError {
   return new DataError(
     `The stored run of pipeline ${pipelineId} of ${instance} is damaged.`,

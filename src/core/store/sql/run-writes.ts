@@ -8,7 +8,7 @@ import { writeMessages } from './messages.ts'
 import type { Job } from '../../../model/job.ts'
 import type { PendingChunk, RunChange, StoredRun } from '../ports/runs.ts'
 
-/** The changes of one run. */
+/** A run before and after its changes. */
 export interface Written {
   /** The run's row as it was read. Undefined for a new run. */
   readonly row: Row | undefined

@@ -63,10 +63,10 @@ export function storedList<T>(content: unknown, isOne: (entry: T) => boolean): r
 // Documents in binary columns. They are compressed JSON, because run documents repeat the same names and URLs many times (decision 116).
 
 /** The lowest compression level. Higher levels take several times as long and save only a tenth of the bytes. */
-const quick = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+const fastCompression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 export function documentBytes(value: unknown): Uint8Array {
-  return zstdCompressSync(JSON.stringify(value), quick)
+  return zstdCompressSync(JSON.stringify(value), fastCompression)
 }
 
 /** Decodes a compressed document without validating it. Throws DataError if the document is damaged. */

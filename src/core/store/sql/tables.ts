@@ -28,13 +28,13 @@ export interface Catalog {
 export type Tables = ReturnType<typeof tables>
 
 /** Tables that are not copied: leases, process state, and schema numbers. */
-const momentary: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
+const notCopied: readonly string[] = ['leases', 'heartbeat', 'pipespan_store', 'schema_parts']
 /** The maximum number of parameters in one statement. SQLite accepts at most 32,766, PostgreSQL 65,535. */
 const maxParameters = 30_000
 
 export function tables(sql: Statements, { selectSchema, selectTables, finish }: Catalog) {
   const listed = async (): Promise<(Table & { readonly ordered: readonly string[] })[]> =>
-    (await sql.all(selectTables)).map(tableOf).filter(({ name }) => !momentary.includes(name))
+    (await sql.all(selectTables)).map(tableOf).filter(({ name }) => !notCopied.includes(name))
   /** Returns the sort order of a table in this store. The table description may come from another store. */
   const orderOf = async ({ name }: Table): Promise<readonly string[]> =>
     (await listed()).find(one => one.name === name)?.ordered ?? []

@@ -42,7 +42,7 @@ export interface JobSubject {
   readonly chunk: Chunk
   readonly job: JobSnapshot
   readonly outcome: Outcome
-  /** The job URL without the job id. */
+  /** The part of a job's URL before the job id. */
   readonly jobsUrl: string | undefined
 }
 
@@ -200,7 +200,7 @@ export function pipelineUrl(chunk: Pick<Chunk, 'key' | 'project' | 'pipeline'>):
   return chunk.pipeline.facts.url ?? below(chunk, `pipelines/${chunk.key.pipelineId}`)
 }
 
-/** Returns the job URL without the job id. */
+/** Returns the part of a job's URL before the job id. */
 function jobsUrl(chunk: Placed): string | undefined {
   return below(chunk, 'jobs/')
 }

@@ -128,7 +128,7 @@ export function contextOfPipeline(
   return { traceId: traceIdOf(trace, instance), spanId: pipelineSpanId(chunk) }
 }
 
-/** The context of a sampled span. */
+/** The span context of a sampled span. */
 export function contextOf(traceId: string, spanId: string): SpanContext {
   return { traceId, spanId, traceFlags: TraceFlags.SAMPLED }
 }
