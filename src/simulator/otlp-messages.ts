@@ -50,7 +50,7 @@ message PartialSuccess { int64 rejected = 1; string error_message = 2; }
 message RpcStatus { int32 code = 1; string message = 2; }
 `
 
-/** The protobufjs root, in which tests define further messages that use these. */
+/** The protobufjs root. Tests add further message types to it, which refer to these messages. */
 export const { root } = protobuf.parse(definitions)
 
 /** The message type ExportTraceServiceRequest. */

@@ -61,7 +61,7 @@ describe('a time from the platform', () => {
   })
 
   it.each([undefined, null, 0, quarterPast, Number.NaN, true, {}, [], ['2016-08-12 15:23:28 UTC']])(
-    'parses no time from the value %o',
+    'does not accept the value %o as a time',
     value => {
       expect(parseWireTime(value)).toBeUndefined()
     },
@@ -94,7 +94,7 @@ describe('a time from the platform', () => {
   })
 })
 
-it('validates times in the common format as strictly as those in other formats', () => {
+it("validates times in the platform's usual format as strictly as those in other formats", () => {
   const twoDigits = (max: number): fc.Arbitrary<string> => fc.nat(max).map(number => String(number).padStart(2, '0'))
   const date = fc.tuple(
     fc.integer({ min: 1960, max: 2270 }).map(String),

@@ -13,7 +13,7 @@ import type { SharedStore } from '../../src/core/store/ports/store.ts'
 const trends = features.find(({ name }) => name === 'trends')
 const withFigures = features.filter(({ name }) => ['trends', 'regressions'].includes(name))
 
-/** The step in which the trends feature counts snapshots. */
+/** The trends feature's hooks, of which `onSnapshot` counts a snapshot. */
 export const counting: LineStep = trends?.lineStep?.({} as never, {} as never) ?? {}
 
 /** Returns the counts that a snapshot adds when it is exported. */

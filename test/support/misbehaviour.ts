@@ -13,15 +13,15 @@ export type Fault =
       readonly body?: string | Uint8Array | undefined
       readonly message?: string | undefined
     }
-  /** The response is a 2xx with these fields in `partial_success`, and the data counts as received. */
+  /** Responds with a 2xx that has these fields in `partial_success`. The data counts as received. */
   | { readonly kind: 'partial'; readonly rejected: number; readonly message: string }
-  /** The request is read, but no response is ever sent. */
+  /** Reads the request, but never responds. */
   | { readonly kind: 'hang' }
-  /** The request is read, and then the connection is closed. */
+  /** Reads the request, and then closes the connection. */
   | { readonly kind: 'drop' }
-  /** The data counts as received, but the connection is closed before the response, so the sender cannot know the outcome. */
+  /** Receives the data, but closes the connection before responding, so the sender cannot know the outcome. */
   | { readonly kind: 'lost-answer' }
-  /** The default response is sent, but only after `delay`. */
+  /** Sends the default response, but only after `delay`. */
   | { readonly kind: 'slow' }
 
 export interface Misbehaviour {

@@ -19,7 +19,7 @@ export function pipelineIdOf(entry: Pick<OutboxEntry, 'body'>): number {
   return chunkOfRun(entry).key.pipelineId
 }
 
-/** Delivers all due entries of the queue, and resolves to these entries. */
+/** Marks all due entries of the queue as delivered. Resolves to these entries. */
 export async function deliver(
   { outbox }: Pick<Store, 'outbox'>,
   queue: ExportQueue = { destination: 'default', signal: 'traces' },

@@ -188,7 +188,7 @@ function plainSpan(span: WireSpan, context: Context) {
     spanId: plainId(span.spanId) ?? '',
     parentSpanId: plainId(span.parentSpanId),
     kind: kinds[span.kind] ?? ('unspecified' as const),
-    // The span's times are exact in nanoseconds. They are also given in milliseconds (Unix time).
+    // The span's times in exact nanoseconds and, in addition, in milliseconds (Unix time).
     startNanos: startTimeUnixNano.toBigInt(),
     endNanos: endTimeUnixNano.toBigInt(),
     start: millisOf(startTimeUnixNano),
@@ -304,7 +304,7 @@ function temporalityOf(code: number) {
 function pointHead(point: WirePoint) {
   return {
     attributes: plainAttributes(point.attributes),
-    // The start time of the data point, exact in nanoseconds; 0 if it has none.
+    // The start time of the data point in exact nanoseconds; 0 if it has none.
     startNanos: point.startTimeUnixNano.toBigInt(),
     nanos: point.timeUnixNano.toBigInt(),
     start: millisOf(point.startTimeUnixNano),
@@ -327,7 +327,7 @@ function histogramPoint(point: WireHistogramPoint) {
   return {
     ...pointHead(point),
     count: plainInt(point.count),
-    // If an optional field was not sent, only the prototype contains its default value.
+    // protobufjs puts the defaults of optional fields on the prototype. So a field was sent only if the point itself has it.
     sum: Object.hasOwn(point, 'sum') ? point.sum : undefined,
     min: Object.hasOwn(point, 'min') ? point.min : undefined,
     max: Object.hasOwn(point, 'max') ? point.max : undefined,

@@ -51,7 +51,7 @@ export const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '300000' }
 type Events = Record<'request' | 'received', [ReceivedRequest]> & { close: [] }
 
 /**
- * A receiver for exports. It emits `request` for every request that could be read, whatever the response, and `received` for requests whose data was
+ * A receiver for exports. It emits `request` for every request that it could decode, whatever its response, and `received` for requests whose data it
  * stored. Its arrays are in order of arrival.
  */
 export class OtlpReceiver extends EventEmitter<Events> {

@@ -8,7 +8,7 @@ export interface PipelineTruth {
   readonly parent: { readonly pipelineId: number; readonly bridgeId: number } | undefined
   readonly status: SimStatus
   readonly finishedAt: number | undefined
-  /** Every end of the pipeline, in order. A pipeline that was retried has several ends. */
+  /** Each time the pipeline ended, in order. A retried pipeline ends several times. */
   readonly ends: readonly { readonly at: number; readonly status: SimStatus }[]
   /** All jobs and bridges of the pipeline, including superseded ones, by id. */
   readonly jobs: readonly JobTruth[]

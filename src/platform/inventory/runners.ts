@@ -9,7 +9,7 @@ import { maybe, wireFlag, wireId, wireText, wireTexts, wireTime } from '../rest/
 import { collector, hidden, minute, since, unless } from './collector.ts'
 import type { Asking } from '../port/asking.ts'
 
-/** Maximum number of runners per collection round for which separate requests are sent. */
+/** Maximum number of runners whose details are requested in one collection round. Each takes a separate request. */
 export const maxRunners = 200
 
 const runner = z.object({
@@ -21,7 +21,7 @@ const runner = z.object({
   job_execution_status: maybe(wireText),
 })
 
-/** The runner fields that are only in the response about a single runner. */
+/** The response about a single runner. It has more fields than a runner in the list. */
 const details = runner.extend({
   contacted_at: maybe(wireTime),
   version: maybe(wireText),

@@ -119,7 +119,7 @@ export class LogReader {
   #stamp: Stamp | undefined
   /** The text of the current line since its last CR, without markers. */
   #held = ''
-  /** A possible marker at the end of a line of the log file. The next line decides whether it is one. */
+  /** Text at the end of a line of the log file that may be a marker. The next line decides whether it is a marker. */
   #undecided: (FoundMarker & { readonly stamp: Stamp | undefined; readonly text: string }) | undefined
   /** True if an empty line followed the undecided marker. */
   #isBlankNext = false

@@ -51,7 +51,7 @@ export class LogText {
     this.#read(this.#decoder.decode(window, { stream: true }))
   }
 
-  /** Signals the end of the log. The remaining text is the last line. */
+  /** Must be called at the end of the log. The remaining text is the last line. */
   end(): void {
     this.#read(this.#decoder.decode())
     if (this.#held !== '' || this.#begun !== undefined) this.#line(this.#held, 0, this.#held.length)

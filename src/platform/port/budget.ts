@@ -16,7 +16,7 @@ export interface Budget {
 export interface BudgetFacts {
   readonly remaining?: number | undefined
   readonly resetIn?: number | undefined
-  /** Time until requests may be sent again, ms. */
+  /** The remaining time for which the platform asks clients to send no requests, ms. */
   readonly pause?: number | undefined
 }
 

@@ -16,7 +16,7 @@ const maxLineLength = 64 * 1024
 /** Splits text into lines and passes each one on without its line break. */
 interface LineReader {
   write(text: string): void
-  /** Signals the end of the text. Any remaining text counts as the last line. */
+  /** Must be called at the end of the text. Any remaining text counts as the last line. */
   end(): void
   /** Number of lines skipped because they were too long. */
   readonly skipped: number

@@ -18,15 +18,15 @@ import type { ErrorThrottle, PlatformError } from '../port.ts'
 const capacity = 10_000
 /** Maximum number of failing endpoints that are tracked, and of subjects tracked per endpoint. */
 const endpointCapacity = 1_000
-/** Number of consecutive unclear failures after which the platform counts as failed. A success resets the count. */
+/** Number of consecutive failures of unclear cause after which the whole platform counts as failed. A success resets the number. */
 const maxUnclear = 3
 
 interface FailingEndpoint {
   /** The endpoint as method and path without IDs, such as `GET /projects/:id/feature_flags`. */
   readonly name: string
-  /** Subjects whose requests failed at the endpoint. */
+  /** The subjects whose requests to the endpoint failed. */
   readonly failed: Map<string, true>
-  /** Subjects whose requests have succeeded since the endpoint failed. */
+  /** The subjects whose requests have succeeded since the endpoint failed. */
   readonly answered: Map<string, true>
   /**
    * `hasFailed`: whether the endpoint has failed since a subject last succeeded. `cleared`: how many times other subjects succeeded after a failure.
@@ -86,7 +86,7 @@ export function createErrorThrottle(log: Log, name = 'default'): ErrorThrottle {
       return failPlatform(unclear.splice(0))
     },
     answered: subject => {
-      // During an outage of the whole platform, unclear failures are not logged for their subjects.
+      // During an outage of the whole platform, failures of unclear cause are not logged for their subjects.
       const others = logged.has(platform) ? [] : unclear.filter(one => one.subject !== subject)
       unclear = []
       for (const one of others) logOnce(one.subject, one.error)

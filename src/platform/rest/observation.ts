@@ -35,7 +35,7 @@ export type RestAnswers = RestParts &
         readonly project?: ProjectFacts | undefined
         readonly extra?: ExtraFacts | undefined
       }
-    /** Responses with only the jobs or bridges of a pipeline that is already known. */
+    /** Responses with jobs or bridges only, because the pipeline itself is already known. */
     | { readonly pipeline?: undefined; readonly pipelineId: number; readonly project: ProjectFacts }
   )
 

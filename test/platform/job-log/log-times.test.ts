@@ -1,4 +1,4 @@
-// Tests the timestamps of a log's lines. They never decrease from line to line, even if the clocks that produced them jump.
+// Tests the times of a log's lines. They never decrease from line to line, even if the clocks behind the timestamps jump.
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -85,7 +85,7 @@ describe('the times of log lines with timestamps', () => {
     ])
   })
 
-  it("uses the previous line's time for a line with an earlier timestamp, and marks the time as estimated", async () => {
+  it("gives a line with an earlier timestamp than the previous line the previous line's time, and marks this time as estimated", async () => {
     const lines = await linesOf([`${stamp(9_000)}a`, `${stamp(4_000)}b`, 'c', `${stamp(9_500)}d`].join('\n'))
     expect(lines.map(({ text, at, estimated }) => [text, Math.floor(at - jobStart), estimated])).toEqual([
       ...[
@@ -97,7 +97,7 @@ describe('the times of log lines with timestamps', () => {
     ])
   })
 
-  it('derives the times of lines without timestamps from lines with timestamps, even if the latter are dropped', async () => {
+  it('derives the times of lines without timestamps from lines with timestamps, even if the lines with timestamps are dropped', async () => {
     const dropped = Array.from({ length: 200 }, (_, nth) => `${stamp(nth * 100)}line ${nth}`)
     const bare = Array.from({ length: 40 }, (_, nth) => `bare ${nth}`)
     const lines = await linesOf([...dropped, ...bare].join('\n'), jobTimes, 1_200)

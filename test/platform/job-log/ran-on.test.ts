@@ -79,7 +79,7 @@ describe('the place where a job ran', () => {
     expect(await ranOn(logOf('kubernetes', [running]))).toBeUndefined()
   })
 
-  it('reads the Kubernetes node only if an event of the pod names it', async () => {
+  it("reads the job's Kubernetes node only if the log contains an event of the pod that names it", async () => {
     const events = [
       'Subscribing to Kubernetes Pod events...',
       'Type     Reason      Message',

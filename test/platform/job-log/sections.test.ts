@@ -47,7 +47,7 @@ const stamped = [
 ].join('\n')
 
 describe('the sections of a log', () => {
-  it('finds sections by their markers in lines without timestamps, even two markers in one line', () => {
+  it('finds sections by their markers in lines without timestamps, even if a line contains two markers', () => {
     const { sections, lines } = readLog(unstamped)
     expect(seen(sections)).toEqual([
       ['prepare_executor', undefined, 0, 19],
@@ -76,7 +76,7 @@ describe('the sections of a log', () => {
     ])
   })
 
-  it("takes a section's times from the timestamps of its marker lines, to the microsecond", () => {
+  it("takes a section's times from the timestamps of its marker lines, with microsecond precision", () => {
     const { sections, lines } = readLog(stamped)
     expect(sections).toMatchObject([
       { name: 'prepare_executor', title: 'Preparing the "docker" executor', clock: 'line' },
@@ -110,7 +110,7 @@ describe('the sections of a log', () => {
       expect(readLog(log, jobTimes, Array<number>(length).fill(1))).toEqual(readLog(log))
   })
 
-  it('finds sections whose markers have no CR, but not those whose markers a script prints', () => {
+  it('finds sections whose markers have no CR, but ignores markers that a script prints', () => {
     const lost = `section_start:${jobStart / 1000}:a\u001b[0KTitle\nsection_end:${jobStart / 1000 + 1}:a\u001b[0K\n`
     expect(seen(readLog(lost).sections)).toEqual([['a', undefined, 0, 1]])
     const reported = `$ echo -e "section_start:${jobStart / 1000}:a\\r\\e[0KTitle"\nsection_start:${jobStart / 1000}:b\nx\n`
@@ -145,7 +145,7 @@ describe('the sections of a log', () => {
     expect(readLog(`${marker('start', 'a', 0)}${many}\n`).sections[0]?.title).not.toContain('glpat')
   })
 
-  it('accepts section markers in ms, µs and ns, and uses the previous time instead of a time outside the job', () => {
+  it("accepts section markers whose time is in ms, µs or ns, and uses the previous marker's time instead of a time outside the job", () => {
     const at = jobStart / 1000 + 10
     const log = ['000', '000000', '000000000']
       .map(zeros => `section_start:${at}${zeros}:a${zeros.length}${erase}\n`)

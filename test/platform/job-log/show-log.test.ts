@@ -58,7 +58,7 @@ describe('a job log that a page shows', () => {
   const textsOf = (read: ShownLog): unknown =>
     read.as === 'log' ? read.lines.map(({ runs }) => runs.map(({ text }) => text).join('')) : read
 
-  it('requests the log on a page with a higher priority than polls and backfills', async () => {
+  it('requests a log for a page with a higher priority than polls and backfills have', async () => {
     expect(textsOf(await showing()(job))).toEqual(['one', 'two'])
     expect(asked).toEqual(['page'])
   })
@@ -81,7 +81,7 @@ describe('a job log that a page shows', () => {
     expect(platform.asked).toEqual([])
   })
 
-  it('refuses to show a log, and advises the user to reload, while two other logs are being fetched', async () => {
+  it('refuses to show a log while two other logs are being fetched, and advises the user to reload', async () => {
     const held: ServerResponse[] = []
     platform.reply = (_, response) => held.push(response)
     const show = showing()

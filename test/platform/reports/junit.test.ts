@@ -47,7 +47,7 @@ describe("a test framework's JUnit report", () => {
     expect(await flakyIn(both)).toEqual(['it.Hooks.createsHook'])
   })
 
-  it('counts each case that passed after a failed run as a flaky test, whichever elements mark the runs', async () => {
+  it('counts each case that passed after a failed run as a flaky test, whichever elements the report uses for runs', async () => {
     const reruns = ['flakyFailure', 'flakyError', 'rerunFailure', 'rerunError']
     const elements = fc.shuffledSubarray([...reruns, 'failure', 'error', 'skipped', 'system-out'])
     await fc.assert(
@@ -90,7 +90,7 @@ describe("a test framework's JUnit report", () => {
     ])
   })
 
-  it('reports a suite for each element that contains test cases, nested or not', async () => {
+  it('reports a suite for each element that contains test cases, whether or not the element is nested', async () => {
     expect((await read(phpunit)).report.suites).toMatchObject([
       { name: 'App\\Tests\\PriceTest', seconds: 0.5, failed: false },
       { name: 'App\\Tests\\TaxTest', seconds: 0.25, failed: false },
@@ -244,7 +244,7 @@ describe('same-named test cases in one suite', () => {
     expect(await totalsOf(suiteOf([a, b, caseOf('pass')], 'tests="2"'))).toEqual([2, 2, 0, 0, 0, 1])
   })
 
-  it('treats two cases as the call and the teardown of one run if the second one is a teardown error', async () => {
+  it('treats two cases as one run if the second case reports an error in the teardown', async () => {
     const text = readFileSync('test/fixtures/reports/pytest-call-and-teardown.xml', 'utf8')
     expect(await totalsOf(text)).toEqual([2, 1, 1, 0, 0, 0])
     const teardown =
@@ -305,7 +305,7 @@ describe('a test suite that itself failed', () => {
     ])
   })
 
-  it('counts a failed case for each error element of a suite, at any depth and at the root', async () => {
+  it('counts each error element of a suite as a failed case, whether the suite is nested or the root', async () => {
     const nested = `<testsuites name="all"><error message="root"/><testsuite name="outer"><testsuite name="inner" file="a.php">
       <failure message="one">stack</failure><error/><testcase name="a"/></testsuite><failure message="two"/></testsuite></testsuites>`
     expect(await totalsOf(nested)).toEqual([5, 1, 2, 2, 0, 0])
@@ -454,7 +454,7 @@ describe('an uploaded JUnit report', () => {
     expect(report.fault).toMatchObject({ reason: 'too_many', detail: expect.stringContaining(String(cases)) as string })
   })
 
-  it('returns 100 test failures with shortened messages, and counts the others', async () => {
+  it('returns at most 100 test failures, with shortened messages, and counts the others', async () => {
     const failing = `<testcase name="N"><failure message="${'m'.repeat(9_000)}">${'s'.repeat(90_000)}</failure></testcase>`
     const { report } = await read(
       `<testsuite>${Array.from({ length: 130 }, (_, n) => failing.replace('N', String(n))).join('')}</testsuite>`,

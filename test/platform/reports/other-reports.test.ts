@@ -66,7 +66,7 @@ with_reserved{project_id="7",__name__="x",zone="b",area="a"} -1
     expect([metrics.length, dropped]).toEqual([metricLimits.names, 300 - metricLimits.names])
   })
 
-  it('returns the samples before the first error in a metrics report, with the reason', async () => {
+  it('returns the samples before the first error in a metrics report, and the reason for the error', async () => {
     const whole = gzipSync(Array.from({ length: 400 }, (_, n) => `series{at="${(n * 7919) % 1000}"} ${n}`).join('\n'))
     const cut = await readMetricsOf(inPieces(whole.subarray(0, whole.length - 20)))
     expect(cut.fault?.reason).toBe('truncated')
@@ -104,7 +104,7 @@ const cobertura = (lines: string) => `<?xml version="1.0" ?>
 <coverage ${lines} version="6.5"><packages><package><classes/></package></packages></coverage>`
 
 describe('a coverage report', () => {
-  it("reads Cobertura's totals from the root element, and adds them up across several documents", async () => {
+  it("reads Cobertura's totals from the root element, and adds up the totals of several documents", async () => {
     const one = cobertura(
       'line-rate="0.9" lines-covered="90" lines-valid="100" branches-covered="1" branches-valid="4"',
     )

@@ -66,7 +66,7 @@ describe('the API budget', () => {
     )
   })
 
-  it('serves enrichment at once during a backfill if the limit is at least 15 requests a minute', () => {
+  it('grants enrichment requests at once during a backfill if the limit is at least 15 requests a minute', () => {
     fc.assert(
       fc.property(fc.integer({ min: 15, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -82,7 +82,7 @@ describe('the API budget', () => {
     )
   })
 
-  it('serves a page within seconds during polling and backfills, but after enrichment', () => {
+  it("grants a page's requests within seconds during polling and backfills, but after enrichment requests", () => {
     fc.assert(
       fc.property(fc.integer({ min: 30, max: 400 }), fc.integer({ min: 1, max: 200 }), (limit, rounds) => {
         const rules = { perMinute: limit }
@@ -134,7 +134,7 @@ describe('the API budget', () => {
     expect(snapshotOf(rules, state, 2_000)).toEqual({ perMinute: 300, available: 0, pausedFor: 6_000 })
   })
 
-  it('applies the longer of two pauses, whichever is reported first', () => {
+  it('applies the longer of two pauses, in whatever order they are reported', () => {
     const rules = { perMinute: 300 }
     const short = { pause: 1_000 }
     const long = { pause: 9_000 }
@@ -179,7 +179,7 @@ describe('the API budget', () => {
 })
 
 describe('an in-memory API budget', () => {
-  it('makes callers wait their turn, and serves all of them', async () => {
+  it('makes callers wait their turn, and grants all of their requests', async () => {
     const clock = leapingClock()
     const start = clock.now()
     const budget = createInMemoryBudget({ perMinute: 60 }, clock)

@@ -35,7 +35,7 @@ describe('pipelines from the platform client', () => {
     expect(found[0]).not.toHaveProperty('mergeRequest')
   })
 
-  it("lists the pipelines of the token's user in all projects, with the project and merge request of each", async () => {
+  it("lists the pipelines of the token's user in all projects, with each pipeline's project and merge request", async () => {
     await using platform = await startPlatform(json(fixture('own-pipelines.json')))
     await using test = clientOf(platform.url)
     const [found] = (await allOf(test.client.ownPipelines({ createdAfter: at }, poll))).items
@@ -67,7 +67,7 @@ describe('pipelines from the platform client', () => {
     ])
   })
 
-  it("reads a pipeline's traceparent and the variables on the allow list, and no other variables", async () => {
+  it("reads only the traceparent and the variables on the allow list from a pipeline's variables", async () => {
     await using platform = await startPlatform(json(fixture('variables.json')))
     const wanted = createWantedFacts({ labels: [], variables: ['OTHER', 'other'] }, text => text)
     await using test = clientOf(platform.url, { wanted })
@@ -149,7 +149,7 @@ describe('hooks from the platform client', () => {
     ])
   })
 
-  it('lists the deliveries of a hook with their payloads, unless a payload was too large to be recorded', async () => {
+  it('lists the deliveries of a hook, with their payloads unless the platform found them too large to record', async () => {
     await using platform = await startPlatform(json(fixture('hook-deliveries.json')))
     await using test = clientOf(platform.url)
     const owner = { project: 4711 }

@@ -6,7 +6,7 @@ import { createClockOffset } from '../../../src/platform/rest/answer.ts'
 const dateOf = (at: number): { date: string } => ({ date: new Date(at).toUTCString() })
 
 it.each([-48 * 60_000, 3 * 3_600_000])(
-  'computes a clock offset of %i ms from one response, to the second',
+  'computes a clock offset of %i ms from one response, with an accuracy of one second',
   async off => {
     const clockOffset = createClockOffset()
     await using platform = await startPlatform(answer(500, '', dateOf(0)))

@@ -58,7 +58,7 @@ describe('the token of the platform client', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('neither sends nor shows a token that is not a valid header value', async () => {
+  it('rejects a token that is not a valid header value, without sending or showing it', async () => {
     await using platform = await startPlatform(json(project))
     await using test = clientOf(platform.url, { token: () => 'two\nlines' })
     const error = await rejection(test.client.project(4711, poll))
@@ -67,7 +67,7 @@ describe('the token of the platform client', () => {
     expect(platform.asked).toHaveLength(0)
   })
 
-  it('never sends the token to another host, whether for a redirect or for a next page', async () => {
+  it('never sends the token to another host that a redirect or a next-page link names', async () => {
     await using foreign = await startPlatform(json([]))
     await using platform = await startPlatform(answer(301, '', { location: `${foreign.url}/api/v4/projects/1` }))
     await using test = clientOf(platform.url)
@@ -82,7 +82,7 @@ describe('the token of the platform client', () => {
     expect(foreign.asked).toHaveLength(0)
   })
 
-  it("follows a stream's redirect to another host without the token, but not to a less secure connection", async () => {
+  it('follows the redirect of a streamed response to another host without sending the token, and never to a less secure connection', async () => {
     await using storage = await startPlatform(answer(200, 'done'))
     const [key, cert] = ['key', 'crt'].map(end => readFileSync(new URL(`localhost.${end}`, tls), 'utf8'))
     const secure = createServer({ key, cert }, (_, response) =>

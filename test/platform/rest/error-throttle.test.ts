@@ -8,7 +8,7 @@ import { silentLog } from '../../../src/lib/log.ts'
 const error = (kind: PlatformErrorKind, endpoint?: string): PlatformError =>
   new PlatformError({ kind, what: 'It does not work.', remedy: 'Look at it.', endpoint })
 
-it('reports an outage of the platform until the platform responds again', () => {
+it('reports that the platform is failing until the platform responds again', () => {
   const throttle = createErrorThrottle(silentLog())
   expect(throttle.ofPlatform()).toBeUndefined()
   expect(throttle.failed('project 4', error('unauthorized'))).toBe('stop')
@@ -45,7 +45,7 @@ function logged() {
   return { lines, throttle: createErrorThrottle(log) }
 }
 
-it('attributes a failure to its endpoint if other endpoints respond after it, and logs it once', () => {
+it('attributes a failure to its endpoint if other endpoints respond after it, and logs the failure once', () => {
   const { lines, throttle } = logged()
   const flags = (project: number) => error('unauthorized', `GET /projects/${project}/feature_flags`)
   expect(throttle.failed('flags of 1', flags(1))).toBe('stop')

@@ -251,7 +251,7 @@ describe("the platform's error message", () => {
     expect(parseErrorBody({ text: '{"error":"404 Not Found"}', type: undefined, secrets: [] }).code).toBeUndefined()
   })
 
-  it('reports whether the token lacks a scope or a role', async () => {
+  it("reports whether the token's scope or its role is insufficient", async () => {
     await using platform = await startPlatform(
       answer(403, '{"error":"insufficient_scope","error_description":"needs more"}'),
     )

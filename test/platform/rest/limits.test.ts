@@ -20,7 +20,7 @@ const project = (fixture('group-projects.json') as unknown[])[0]
 const later = (headers: Record<string, string>) => answer(429, 'Retry later\n', headers)
 
 describe('a response with the status 429', () => {
-  it('delays the retry of a request by the Retry-After of a 429', async () => {
+  it("delays the retry of a request by the time in a 429's Retry-After header", async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url)
     await expect(test.client.project(4711, poll)).resolves.toMatchObject({ id: 4711 })
@@ -28,7 +28,7 @@ describe('a response with the status 429', () => {
     expect(platform.asked).toHaveLength(2)
   })
 
-  it('delays every request of the client after a 429, not only the one that received it', async () => {
+  it('delays every request of the client after a 429, not only the request that received it', async () => {
     await using platform = await startPlatform(inTurn(later({ 'retry-after': '42' }), json(project)))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 1, first: 1, max: 1 } })
     await rejection(test.client.project(1, poll))
@@ -38,7 +38,7 @@ describe('a response with the status 429', () => {
     expect(test.logged.filter(line => line.includes('limits the rate of requests'))).toHaveLength(1)
   })
 
-  it('delays each retry longer than the previous one if a 429 has no Retry-After, until the request fails', async () => {
+  it('delays each retry longer than the previous retry if a 429 has no Retry-After, until the request fails', async () => {
     await using platform = await startPlatform(later({}))
     await using test = clientOf(platform.url, { retry: { tries: 1, refusals: 4, first: 1_000, max: 60_000 } })
     const error = await rejection(test.client.project(4711, poll))
@@ -80,7 +80,7 @@ describe('a 429 for the rate limit of one endpoint', () => {
     expect(await Promise.all(paused)).toEqual([0])
   })
 
-  it('passes a 429 on to the caller if its Retry-After is long', async () => {
+  it('reports a 429 to the caller, instead of retrying, if its Retry-After is long', async () => {
     await using platform = await startPlatform(own({ 'retry-after': '600' }))
     await using test = clientOf(platform.url)
     expect(await rejection(test.client.project(1, poll))).toMatchObject({ kind: 'limited' })
@@ -144,7 +144,7 @@ describe('the rate limits that the platform announces', () => {
 })
 
 describe('an API budget that was stored while the clock was far ahead', () => {
-  it('delays requests by at most the maximum pause, even if a stored budget contains a later time', () => {
+  it('delays requests by at most the maximum pause, even if the stored budget contains a later time', () => {
     const rules = { perMinute: 60 }
     const now = Date.UTC(2026, 1)
     const ahead = now + 365 * 24 * 3_600_000

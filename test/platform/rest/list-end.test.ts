@@ -68,7 +68,7 @@ describe('an endless list from the platform', () => {
     expect(test.platform.asked).toHaveLength(1_000)
   })
 
-  it("reads a list up to the caller's maximum, and returns how many items are left", async () => {
+  it("reads a list up to the caller's maximum, and returns how many items remain", async () => {
     await using test = await world((asked, response) => {
       const page = pageOf(asked)
       linked(jobs(page * 100, 100), `page=${page + 1}`, { 'x-total': '730' })(asked, response)

@@ -1,4 +1,4 @@
-// Tests the observations that are made from REST responses.
+// Tests how REST responses become observations.
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { fixture } from './platform-server.ts'
@@ -20,7 +20,7 @@ function observedJob(fields: Record<string, unknown>) {
 describe('the REST response for a pipeline that was retried eight days later', () => {
   const observation = normalizeRest({ instance, pipeline, jobs, bridges })
 
-  it('turns the REST responses for a pipeline into one observation with everything they report', () => {
+  it('turns the REST responses for a pipeline into one observation that contains all of their facts', () => {
     expect(observation.key).toEqual({ instance, pipelineId: 88120 })
     expect(observation.origin).toBe('rest')
     expect(observation.pipeline).toEqual({
@@ -52,7 +52,7 @@ describe('the REST response for a pipeline that was retried eight days later', (
     })
   })
 
-  it('observes the jobs of both attempts of a retried pipeline, by id', () => {
+  it('observes the jobs of both attempts of a retried pipeline', () => {
     expect(observation.jobs.map(({ id, facts }) => [id, facts.kind, facts.name, facts.status])).toEqual([
       [700101, 'job', 'image', 'success'],
       [700102, 'job', 'unit', 'failed'],
@@ -151,7 +151,7 @@ describe('the REST response for a pipeline', () => {
     }
   })
 
-  it("uses a pipeline's own commit time, or else that of a job with the same revision", () => {
+  it('uses the commit time that the pipeline reports, or else that of a job with the same revision', () => {
     const committed = (fields: object): unknown =>
       normalizeRest({ instance, pipeline: restPipeline.parse({ ...pipelineJson, ...fields }), jobs }).pipeline!.facts
         .committedAt
@@ -172,7 +172,7 @@ describe('the REST response for a pipeline', () => {
     expect(normalizeRest({ instance, pipeline: odd }).pipeline!.facts.status).toBe('quarantined')
   })
 
-  it('reads a pipeline despite fields of wrong types, unless they identify the pipeline', () => {
+  it('reads a pipeline even if fields have the wrong type, unless these fields identify the pipeline', () => {
     const { id, project_id, status, ...others } = pipelineJson
     const spoilt = Object.fromEntries(Object.keys(others).map(name => [name, { wrong: [name] }]))
     const { pipeline: observed, project } = normalizeRest({
@@ -204,7 +204,7 @@ describe('the REST response for a job', () => {
     expect(observedJob({ coverage }).facts.coverage).toBe(expected)
   })
 
-  it("lists a job's archive as an artifact, but not its log and reports", () => {
+  it("lists a job's archive as an artifact, but not the job's log and reports", () => {
     const archive = { file_type: 'archive', filename: 'out.zip', size: 7, file_format: 'zip' }
     const log = { file_type: 'trace', filename: 'job.log', size: 5 }
     expect(observedJob({ artifacts: [log, null, archive] }).facts.artifacts).toEqual({ filename: 'out.zip', size: 7 })

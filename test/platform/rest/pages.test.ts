@@ -20,7 +20,7 @@ const keyset: Reply = (asked, response) => {
 }
 
 describe('a paginated list from the platform', () => {
-  it('reads a list to its end by cursor, through short and empty pages', async () => {
+  it("follows a list's cursor to the end, even if some pages are short or empty", async () => {
     await using platform = await startPlatform(keyset)
     await using test = clientOf(platform.url)
     const found = (await allOf(test.client.ownPipelines({ source: 'push' }, poll))).items
@@ -29,7 +29,7 @@ describe('a paginated list from the platform', () => {
     expect(platform.asked[0]!.query.get('per_page')).toBe('100')
   })
 
-  it('reads a list by its Link headers, without needing a total count', async () => {
+  it("follows a list's Link headers, and does not need a total count", async () => {
     await using platform = await startPlatform((asked, response) => {
       const page = Number(asked.query.get('page') ?? 1)
       const to = (at: number, rel: string) =>
@@ -105,7 +105,7 @@ describe('a paginated list from the platform', () => {
       expect(warning).toContain('page is invalid')
     })
 
-    it("ends a list at an empty page, even if the page's URL has no page size", async () => {
+    it("ends a list at an empty page, even if the page's URL contains no page size", async () => {
       await using platform = await startPlatform(json([]))
       await using test = clientOf(platform.url)
       expect(
@@ -134,7 +134,7 @@ describe('a paginated list from the platform', () => {
     expect(platform.asked).toHaveLength(1)
   })
 
-  it('resumes a list after a restart with the page after the last processed one', async () => {
+  it('resumes a list after a restart at the page that follows the last processed page', async () => {
     await using platform = await startPlatform(keyset)
     let from: string | undefined
     {
@@ -150,7 +150,7 @@ describe('a paginated list from the platform', () => {
     expect(rest.map(({ id }) => id)).toEqual([3])
   })
 
-  it('skips invalid items in a list, counts them by list, and logs them once', async () => {
+  it('skips invalid items in a list, counts them for each kind of list, and logs them once', async () => {
     await using platform = await startPlatform(json([{ id: 'x' }, null, 7, ...items(4)]))
     const leftOut: [string, number][] = []
     await using test = clientOf(platform.url, { onLeftOut: (list, count) => leftOut.push([list, count]) })
@@ -176,7 +176,7 @@ describe('a paginated list from the platform', () => {
     ])
   })
 
-  it("returns the time on the platform's clock with each page of a list", async () => {
+  it("returns each page of a list with the time on the platform's clock", async () => {
     await using platform = await startPlatform(json([], { date: 'Tue, 11 Mar 2025 08:00:00 GMT' }))
     await using test = clientOf(platform.url)
     for await (const page of test.client.projectPipelines(4711, {}, poll)) {

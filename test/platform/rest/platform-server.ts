@@ -20,7 +20,7 @@ export type Reply = (asked: Asked, response: ServerResponse) => void
 export interface PlatformServer extends AsyncDisposable {
   readonly url: string
   readonly asked: Asked[]
-  /** The reply to the next request and all further ones. */
+  /** The reply that is sent to the next request and to all later requests. */
   reply: Reply
 }
 
@@ -48,7 +48,7 @@ export async function startPlatform(reply: Reply): Promise<PlatformServer> {
   return server
 }
 
-/** Uses the replies one after another, and the last one for all further requests. */
+/** Sends the replies one after another, and the last reply to all further requests. */
 export function inTurn(...replies: Reply[]): Reply {
   let turn = 0
   return (asked, response) => replies[Math.min(turn++, replies.length - 1)]?.(asked, response)

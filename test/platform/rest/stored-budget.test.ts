@@ -47,7 +47,7 @@ it('applies a pause that one process observed to the other process, until the pa
   expect(clock.now() - before).toBe(30_000)
 })
 
-it('gives another API token a separate budget', async () => {
+it('gives each API token a separate budget', async () => {
   const { store, clock } = sharedStore()
   let account = 'old'
   const budget = createStoredBudget({
@@ -61,7 +61,7 @@ it('gives another API token a separate budget', async () => {
   expect(await budget.snapshot()).toMatchObject({ pausedFor: 0 })
 })
 
-it('starts with a new budget if the stored state cannot be read', async () => {
+it('starts with a full budget if the stored state cannot be read', async () => {
   const { store, clock } = sharedStore()
   await store.repositories.budgets.put({ account: 'abc', odd: true } as unknown as ApiBudget)
   const budget = createStoredBudget({

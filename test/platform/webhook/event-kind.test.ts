@@ -65,7 +65,7 @@ describe("the event kind in a delivery's body", () => {
 
 describe('the event kind before a delivery is processed', () => {
   it.each(['pipeline', 'build', 'push', 'note'])(
-    'reads the event kind %s from the body, unless it appears late in a large body',
+    'reads the event kind %s from the body, unless it is located late in a large body',
     kind => {
       const padding = 'x'.repeat(70_000)
       const bodies = [{ object_kind: kind }, { object_kind: kind, padding }, { padding, object_kind: kind }]

@@ -54,7 +54,7 @@ describe.each(eventFiles)('$name', file => {
     expect(read({ event: '', text: file.text })).toEqual(whole)
   })
 
-  it('gives an event the same identity however its JSON is formatted', () => {
+  it('gives an event the same identity, however its JSON is formatted', () => {
     const turned = Object.fromEntries(Object.entries(JSON.parse(file.text) as object).toReversed())
     expect(read({ event: file.event, text: JSON.stringify(turned) })).toEqual(read(file))
   })
@@ -135,7 +135,7 @@ describe('the identity of an event', () => {
 })
 
 describe('an event with an unusual payload', () => {
-  it('reports the missing identity fields of an event by name, and never a value', () => {
+  it('names the missing identity fields of an event, and never shows a value', () => {
     const text = JSON.stringify({ object_kind: 'feature_flag', project: { id: null, name: 'secret-word' } })
     const parsed = parseDelivery({ instance, body: Buffer.from(text) }, options)
     expect(parsed).toEqual({
@@ -185,7 +185,7 @@ describe('an event with an unusual payload', () => {
     ])
   })
 
-  it('marks a failed deployment as an error, and gives a canceled one no result', () => {
+  it('marks a failed deployment as an error, and reports no result for a canceled deployment', () => {
     expect(changed('deployment', { status: 'failed' })).toMatchObject({ severity: 'error' })
     expect(changed('deployment', { status: 'canceled' }).attributes).not.toHaveProperty(['deployment.status'])
     expect(changed('deployment', { commit_url: null }).attributes['vcs.ref.head.revision']).toBe('279484c0')

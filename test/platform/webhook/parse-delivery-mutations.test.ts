@@ -130,7 +130,7 @@ describe('a payload with malformed fields', () => {
     )
   })
 
-  it('reads only a valid traceparent from a malformed payload, and only if that is configured', () => {
+  it('reads a traceparent from a malformed payload only if it is valid and reading it is enabled', () => {
     fc.assert(
       fc.property(mutated, ({ event, body }) => {
         const parsed = parse(event, body, { ...options, traceparent: true })

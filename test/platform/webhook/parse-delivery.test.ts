@@ -358,7 +358,7 @@ describe('a job event from a webhook', () => {
     ['pipeline_id', 'pipeline_id'],
     ['project_id', 'project_id'],
   ])('rejects a job event without the field %s, and names the field', (field, named) => {
-    // The commit's id in a job event is the pipeline's id, but it is not used in place of a missing field.
+    // In a job event, the commit's id is the pipeline's id, but it is not used if `pipeline_id` is missing.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
   })

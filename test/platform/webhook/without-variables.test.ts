@@ -7,7 +7,7 @@ const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
 
 describe('the stored body of an undecodable delivery', () => {
-  it('stores a body without variables unchanged, except for a byte order mark', () => {
+  it('stores a body without variables unchanged, except that it removes a byte order mark', () => {
     expect(kept('\ufeff{"a":[1,null,"ü"],"__proto__":{"b":true}}')).toBe('{"a":[1,null,"ü"],"__proto__":{"b":true}}')
     expect(kept('null')).toBe('null')
   })
