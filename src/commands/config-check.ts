@@ -11,7 +11,7 @@ import { complain, exitCode, print, type Terminal, printJson } from '../lib/term
 import { configuredClient } from './platform.ts'
 import type { Trial } from '../daemon/feature.ts'
 import { surroundingsOf } from '../daemon/export.ts'
-import { wishesOf } from '../daemon/platform.ts'
+import { ruleInputsOf } from '../daemon/platform.ts'
 
 interface ConfigCheckOptions {
   /** The path of the YAML file; by default, the path in `PIPESPAN_CONFIG`. */
@@ -118,7 +118,7 @@ function asksPlatform({ platform }: Config): boolean {
 }
 
 function* attributeCosts(config: Config): Generator<string> {
-  const { labels, variables } = wishesOf(config)
+  const { labels, variables } = ruleInputsOf(config)
   const without = 'without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, they are only read from webhooks.'
   const words = (cost: string): string => (asksPlatform(config) ? cost : without)
   if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`

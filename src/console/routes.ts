@@ -184,7 +184,7 @@ const securityHeaders = {
  * passed the guard.
  */
 function registerNotFound(app: FastifyInstance, base: string): void {
-  app.get('/*', { config: { isForTheRest: true } }, async (request, reply) => {
+  app.get('/*', { config: { isCatchAll: true } }, async (request, reply) => {
     const isForPeople = request.headers.accept?.includes('text/html') === true
     if (!isForPeople || addressOf(request, base).startsWith('/api/')) {
       reply.callNotFound()

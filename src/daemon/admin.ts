@@ -88,7 +88,7 @@ function withoutPages(gate: Gate, guarded: readonly FastifyPluginAsync[]): Fasti
   return async app => {
     app.addHook('preClose', async () => gate.close())
     for (const path of ['/', '/*'])
-      app.get(path, { config: { isForTheRest: true } }, async (_request, reply) => reply.code(404).send({ message }))
+      app.get(path, { config: { isCatchAll: true } }, async (_request, reply) => reply.code(404).send({ message }))
     await app.register(async inner => {
       inner.addHook('onRequest', async (request, reply) => {
         void reply.header('cache-control', 'no-store')

@@ -17,10 +17,10 @@ export interface Backfill<Slice> {
   /** Returns the sources that the backfill will read. Throws a ConfigError if required options are missing. */
   readonly sources: (options: Slice) => readonly string[]
   /** Runs the backfill. Rejects if the `signal` of its second argument is aborted. */
-  readonly run: (options: Slice, asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
+  readonly run: (options: Slice, asked: BackfillRequest, context: BackfillContext) => Promise<BackfillResult>
 }
 
-export interface AskedBackfill {
+export interface BackfillRequest {
   /** The key of the stored progress. Running the same command again uses the same key, so it resumes. */
   readonly name: string
   readonly range: { readonly since: Millis; readonly until: Millis }
@@ -42,8 +42,8 @@ export interface BackfillContext {
 }
 
 /** The result of a backfill, as sentences in `lines` and as JSON in `facts`. */
-export interface EndedBackfill {
-  readonly range: AskedBackfill['range']
+export interface BackfillResult {
+  readonly range: BackfillRequest['range']
   readonly resumed: boolean
   readonly isWhole: boolean
   readonly lines: readonly string[]

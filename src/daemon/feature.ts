@@ -252,7 +252,7 @@ export interface Gauges {
 export interface Standing {
   readonly kind: ConditionKind
   /** Returns all known conditions of this kind, both ongoing and resolved. `now` is the time on the store's clock. */
-  readonly look: (now: Millis) => Promise<readonly Condition[]>
+  readonly currentConditions: (now: Millis) => Promise<readonly Condition[]>
 }
 
 /** A check of `pipespan doctor`. If one check throws, the others are still shown. */

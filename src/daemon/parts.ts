@@ -13,7 +13,14 @@ import {
 import { holdForeignBacklogs } from '../core/send/held-backlog.ts'
 import { countedBy } from './own-telemetry/table.ts'
 import { observeParts } from './own-telemetry/observe-parts.ts'
-import { mergeRulesOf, snapshotterOf, startSettling, startTakingIn, takingOf, type Wiring } from './processing.ts'
+import {
+  mergeRulesOf,
+  snapshotterOf,
+  startSettling,
+  startTakingIn,
+  takingOf,
+  type ProcessingContext,
+} from './processing.ts'
 import { startAdmin } from './admin.ts'
 import { startSelfTelemetry } from './own-telemetry/own-telemetry.ts'
 import type { Context } from './context.ts'
@@ -108,14 +115,14 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       pastDurations: features.find(one => one.pastDurations)?.pastDurations?.(ofFeatures) ?? noDurations,
       lineSteps: features.flatMap(one => one.lineStep?.(config as never, ofFeatures) ?? []),
     }
-    const wiring: Wiring = { ...given, ...line }
-    const rules = mergeRulesOf(config, enriches, wiring.lineSteps)
-    const snapshotter = snapshotterOf(wiring)
+    const processing: ProcessingContext = { ...given, ...line }
+    const rules = mergeRulesOf(config, enriches, processing.lineSteps)
+    const snapshotter = snapshotterOf(processing)
     const settleLoop = steps.add(startSettling(context, snapshotter, isStopping))
-    const intake = steps.add(startTakingIn(wiring, snapshotter, rules, receiving))
+    const intake = steps.add(startTakingIn(processing, snapshotter, rules, receiving))
     // Webhooks are accepted from here on, so the remaining parts may start slowly.
     await receiving.open()
-    const parts = enriches ? steps.add(startPlatformParts(wiring, rules, intake)) : undefined
+    const parts = enriches ? steps.add(startPlatformParts(processing, rules, intake)) : undefined
     for (const token of tokens) {
       for (const one of features) {
         const { part } = one.perToken ?? {}
@@ -126,7 +133,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     for (const [index, connection] of (enriches ? connections : [undefined]).entries()) {
       const own = connection?.config
       const ofToken = own === undefined ? [] : features.flatMap(one => one.perToken?.things?.(own as never, own) ?? [])
-      steps.add(startThings(wiring, connection, index === 0 ? [...ofToken, ...things] : ofToken))
+      steps.add(startThings(processing, connection, index === 0 ? [...ofToken, ...things] : ofToken))
     }
     const ofMessages = messages.map(({ name }) => ({ destination: name, signal: 'notifications' as const }))
     steps.add(startMaintenance(context, [...outlets.queues, ...ofMessages]))
@@ -172,13 +179,13 @@ function counts(part: Running): part is Running & Required<Pick<Running, 'counte
 
 /** Returns the context that features receive for their work with one platform token. */
 function tokenContextOf(
-  wiring: Omit<Wiring, keyof Line>,
+  processing: Omit<ProcessingContext, keyof Line>,
   shared: PartContext,
   { name, config, client, territory, scope }: Connection,
 ): TokenContext {
   return {
     ...{ ...shared, config, client, territory, scope },
-    errors: createErrorThrottle(wiring.log, name),
+    errors: createErrorThrottle(processing.log, name),
     leaseOf: work => leaseOf(work, name),
   }
 }
@@ -188,17 +195,17 @@ function tokenContextOf(
  * that do not come from a platform. Its part is undefined if there is nothing to fetch.
  */
 function startThings(
-  wiring: Wiring,
+  processing: ProcessingContext,
   connection: Connection | undefined,
   things: readonly Thing[],
 ): Started<ThingReader | undefined> {
-  const { store, clock, log } = wiring
+  const { store, clock, log } = processing
   const { repositories, leases } = store
-  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: wiring.config }
+  const { name, config, client, scope } = connection ?? { name: defaultPlatform, config: processing.config }
   const why = 'the inventory is polled again after the next start'
   const instance = client?.instance ?? config.platform.url ?? things[0]?.of
   if (instance === undefined || things.length === 0) return startLoop(undefined, why)
-  const taking = takingOf(wiring)
+  const taking = takingOf(processing)
   const part = createThingReader({
     ...{ things, instance, scope, client, repositories, clock, log },
     profile: config.platform.profile,

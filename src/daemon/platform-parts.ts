@@ -8,13 +8,13 @@ import { selectEvents } from '../platform/webhook/event-selection.ts'
 import { createRedelivery, type Redelivery, type RedeliveryOptions } from '../core/find/redelivery.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
 import { profiles } from './profile.ts'
-import { wishesOf, type Platform } from './platform.ts'
+import { ruleInputsOf, type Platform } from './platform.ts'
 import type { MergeRules } from '../core/take-in/merge-observations.ts'
 import type { Context } from './context.ts'
 import type { Started } from './steps.ts'
 import { leaseOf, ofConnection, type Connection } from './connections.ts'
 import type { TakeIn } from '../core/take-in/take-in.ts'
-import type { Wiring } from './processing.ts'
+import type { ProcessingContext } from './processing.ts'
 
 export interface PlatformParts {
   readonly enricher: Enricher
@@ -29,23 +29,23 @@ export interface PlatformParts {
 
 /** Starts enrichment and, for each connection, the poller and redelivery if they are configured. */
 export function startPlatformParts(
-  wiring: Wiring,
+  processing: ProcessingContext,
   rules: MergeRules,
   takeIn: Pick<TakeIn, 'take'>,
 ): Started<PlatformParts> {
-  const { config, store, events, connections, selection, pastDurations, clock, log } = wiring
+  const { config, store, events, connections, selection, pastDurations, clock, log } = processing
   const { runs, enrichment, repositories } = store
   const readers = connections.map(connection => {
     const { name, client } = connection
     const errors = createErrorThrottle(log, name)
     const shared = { client, runs, repositories, leases: store.leases, rules, selection, errors, clock, log }
     const poller = pollerOf(connection, shared, () => events.discovered.emit())
-    const redelivery = redeliveryOf(connection, shared, wiring, { poller, takeIn })
+    const redelivery = redeliveryOf(connection, shared, processing, { poller, takeIn })
     return { ...connection, errors, poller, redelivery }
   })
   const enricher = createEnricher({
     ...{ runs, repositories, rules, selection, clock, log, queue: enrichment, pastDurations },
-    ...{ traceparent: config.traceparent, activeDetails: config.poll.running, wants: wishesOf(config) },
+    ...{ traceparent: config.traceparent, activeDetails: config.poll.running, wants: ruleInputsOf(config) },
     tokens: readers.map(({ poller, ...reader }) => ({
       ...reader,
       onHint: projectId => poller?.hint(projectId),

@@ -105,11 +105,11 @@ interface StoredBudgetOptions {
 }
 
 /** The maximum wait before a request reads the stored API budget again, ms. */
-const lookEvery = 15_000
+const maxRereadDelay = 15_000
 
 export function createStoredBudget({ budgets, rules, account, clock }: StoredBudgetOptions): Budget {
   const keeper: Parameters<typeof createKeptBudget>[1] = {
-    lookEvery,
+    maxRereadDelay,
     read: async () => {
       const [state, now] = await Promise.all([budgets.get({ account: account() }), budgets.now()])
       return { state, now }
@@ -139,7 +139,7 @@ function wantedNames({ attributes }: Pick<Config, 'attributes'>): WantedNames {
 }
 
 /** Whether the attribute rules need any labels or variables. */
-export function wishesOf(config: Pick<Config, 'attributes'>): {
+export function ruleInputsOf(config: Pick<Config, 'attributes'>): {
   readonly labels: boolean
   readonly variables: boolean
 } {

@@ -38,7 +38,11 @@ export function mergeRulesOf(config: Config<ProfileName>, enriches: boolean, ste
 }
 
 /** Returns the rules for exporting events that do not belong to a pipeline. */
-export function eventRulesOf({ config, events, queues }: Pick<Wiring, 'config' | 'events' | 'queues'>): EventRules {
+export function eventRulesOf({
+  config,
+  events,
+  queues,
+}: Pick<ProcessingContext, 'config' | 'events' | 'queues'>): EventRules {
   return {
     to: queues.flatMap(({ signal, ...rest }) => (signal === 'logs' ? [{ ...rest, signal }] : [])),
     profile: profileBy(config),
@@ -52,8 +56,8 @@ export function takingOf({ store, selection, clock, ...shared }: Taken): EventTa
   return { runs: store.runs, selection, rules: eventRulesOf(shared), now: () => clock.now() }
 }
 
-interface Taken extends Pick<Wiring, 'config' | 'events' | 'queues' | 'clock' | 'selection'> {
-  readonly store: Pick<Wiring['store'], 'runs'>
+interface Taken extends Pick<ProcessingContext, 'config' | 'events' | 'queues' | 'clock' | 'selection'> {
+  readonly store: Pick<ProcessingContext['store'], 'runs'>
 }
 
 /** The maximum number of projects without a destination that the log names. */
@@ -72,8 +76,8 @@ function unroutedIn(log: Log): (project: string) => void {
   }
 }
 
-export function snapshotterOf(wiring: Wiring): Snapshotter {
-  const { config, events, queues, takesTotals, measure, selection, connections, log } = wiring
+export function snapshotterOf(processing: ProcessingContext): Snapshotter {
+  const { config, events, queues, takesTotals, measure, selection, connections, log } = processing
   const { settle, blockedAfter, staleAfter, enrichDeadline: deadline, traceIds: scheme } = config
   const enriched = new Set(connections.map(({ client }) => client.instance))
   const profile = profileBy(config)
@@ -96,7 +100,7 @@ export function snapshotterOf(wiring: Wiring): Snapshotter {
     selection,
     ...{ to: queues, takesTotals },
     onUnrouted: unroutedIn(log),
-    steps: wiring.lineSteps,
+    steps: processing.lineSteps,
     measure,
     onSnapshot: () => events.pending.emit(),
   })
@@ -117,16 +121,16 @@ export function startSettling(
 }
 
 /** The interval between two searches for quarantined deliveries that should be decoded again, ms. */
-const retryEvery = 1_000
+const retryInterval = 1_000
 
 /** Starts the intake. From then on, received deliveries are passed to it. */
 export function startTakingIn(
-  wiring: Wiring,
+  processing: ProcessingContext,
   snapshotter: Snapshotter,
   rules: MergeRules,
   receiving: Pick<Receiving, 'handTo'>,
 ): Started<TakeIn> {
-  const { config, store, events, selection, clock, log } = wiring
+  const { config, store, events, selection, clock, log } = processing
   const shared = {
     traceparent: config.traceparent,
     events: selectEvents(config.events),
@@ -137,8 +141,8 @@ export function startTakingIn(
     ...{ store, rules, snapshotter, selection, version, log },
     parse: parserOf(config, shared),
     redact: withoutVariables,
-    events: eventRulesOf(wiring),
-    steps: wiring.lineSteps,
+    events: eventRulesOf(processing),
+    steps: processing.lineSteps,
     onChange: () => events.processed.emit(),
     now: () => clock.now(),
   })
@@ -151,7 +155,7 @@ export function startTakingIn(
       // Each Pipespan version tries once to decode the deliveries that other versions could not decode.
       if (!isUpgraded) await store.quarantine.retryOfOtherVersions(version)
       isUpgraded = true
-      return (await takeIn.retryQuarantined()) > 0 ? 0 : retryEvery
+      return (await takeIn.retryQuarantined()) > 0 ? 0 : retryInterval
     },
   })
   retries.start()
@@ -201,7 +205,7 @@ function parserOf(
 }
 
 // The context of the start steps that process deliveries, send requests to a platform, or report conditions.
-export interface Wiring extends Context, ExportParts {
+export interface ProcessingContext extends Context, ExportParts {
   readonly connections: readonly Connection[]
   readonly selection: Selection
   readonly notifier: Notifier

@@ -5,7 +5,7 @@ import { quoted, type Wrong } from './config-fault.ts'
 import type { Kind, Parsed } from './kind.ts'
 
 /** The minimum interval between checks of the secret's file for changes, ms. */
-const lookEvery = 1000
+const minCheckInterval = 1000
 /** The maximum size of a secret file, bytes. A larger file is not a secret, so the path is probably wrong. */
 const maxBytes = 64 * 1024
 
@@ -27,7 +27,7 @@ export class LiveSecret<T> {
   #value: T | undefined
   #file: SecretFileOptions<T> | undefined
   #version: string | undefined
-  #lookedAt = -Infinity
+  #checkedAt = -Infinity
   #problem: string | undefined
 
   private constructor(value: T | undefined, file?: SecretFileOptions<T>) {
@@ -51,8 +51,8 @@ export class LiveSecret<T> {
   /** Returns the current secret; undefined if none is configured. It is cheap enough to be called on every use. */
   current(): T | undefined {
     if (this.#file !== undefined) {
-      const sinceLook = (this.#file.clock ?? systemClock).now() - this.#lookedAt
-      if (sinceLook >= lookEvery || sinceLook < 0) this.reload()
+      const sinceCheck = (this.#file.clock ?? systemClock).now() - this.#checkedAt
+      if (sinceCheck >= minCheckInterval || sinceCheck < 0) this.reload()
     }
     return this.#value
   }
@@ -66,7 +66,7 @@ export class LiveSecret<T> {
   reload(): Wrong | undefined {
     if (this.#file === undefined) return undefined
     const { clock = systemClock, onNews } = this.#file
-    this.#lookedAt = clock.now()
+    this.#checkedAt = clock.now()
     const isFirst = this.#value === undefined
     const wrong = this.#readIfChanged(this.#file)
     if (wrong !== undefined && !isFirst && wrong.what !== this.#problem)
@@ -80,7 +80,7 @@ export class LiveSecret<T> {
     this.#value = other.#value
     this.#file = other.#file
     this.#version = other.#version
-    this.#lookedAt = other.#lookedAt
+    this.#checkedAt = other.#checkedAt
     this.#problem = other.#problem
   }
 

@@ -40,7 +40,7 @@ const families: readonly { readonly prefix: string; readonly otherwise: string; 
 ]
 
 /** The maximum number of edits for a likely typo. A variable that differs more may belong to another program. */
-const slip = 2
+const maxTypoEdits = 2
 
 /** Matches the variables that Kubernetes sets for each service in a namespace, here for services whose names start with `pipespan`. */
 const serviceLink = /^PIPESPAN_(.*_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
@@ -81,7 +81,7 @@ function whyUnknown(name: string, known: ReadonlySet<string>): string | undefine
     one.slice(prefix.length),
   )
   if (rest === undefined) return undefined
-  const meant = nearest(rest, own, family === undefined ? slip : undefined)
+  const meant = nearest(rest, own, family === undefined ? maxTypoEdits : undefined)
   const remedy = meant === undefined ? otherwise : `Did you mean ${prefix}${meant}?`
   return remedy && `Unknown variable. ${remedy}`
 }

@@ -13,8 +13,8 @@ const messages: Readonly<Record<number, string>> = {
 }
 
 /** Marks a catch-all route. The methods of such a route do not count as allowed on other paths. */
-interface RouteForTheRest {
-  readonly isForTheRest?: boolean
+interface CatchAllRoute {
+  readonly isCatchAll?: boolean
 }
 
 /**
@@ -27,7 +27,7 @@ export function answerErrors(app: FastifyInstance, log: Log): void {
   // makes the response 404 or 405.
   app.addHttpMethod('QUERY', { overrideExisting: true })
   app.addHook('onRoute', ({ url, method, config }) => {
-    if ((config as RouteForTheRest | undefined)?.isForTheRest === true) return
+    if ((config as CatchAllRoute | undefined)?.isCatchAll === true) return
     const methods = methodsOf.get(url) ?? new Set()
     methodsOf.set(url, methods)
     for (const each of [method].flat()) methods.add(each)

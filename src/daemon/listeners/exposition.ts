@@ -37,7 +37,7 @@ export interface ScrapedMetric {
 }
 
 /** The number of series that may still be written, and the number of series omitted because the maximum was reached. */
-export interface SeriesRoom {
+export interface SeriesBudget {
   left: number
   leftOut: number
 }
@@ -52,7 +52,7 @@ const pieceLength = 64 * 1024
 export async function* expositionOf(
   metrics: readonly ScrapedMetric[],
   format: Exposition,
-  room: SeriesRoom,
+  budget: SeriesBudget,
 ): AsyncGenerator<string> {
   let text = ''
   for (const family of familiesOf(metrics)) {
@@ -60,7 +60,7 @@ export async function* expositionOf(
     for (const { pieces } of family.metrics) {
       for await (const piece of pieces()) {
         for (const point of pointsOf(piece)) {
-          if (!takesRoom(room, seriesIn(point))) continue
+          if (!reserve(budget, seriesIn(point))) continue
           text += head + samplesOf(family.sample, family.type, point, format)
           head = ''
           if (text.length < pieceLength) continue
@@ -94,15 +94,15 @@ export function wholeMetrics(scopes: readonly ScopeMetrics[]): ScrapedMetric[] {
 }
 
 /**
- * Whether these series may still be written. Once a series has been omitted, all later ones are omitted as well; otherwise the size of a metric would
- * decide whether it is exposed.
+ * Reserves series that are about to be written. Returns false if they must be omitted. Once a series has been omitted, all later ones are omitted as
+ * well; otherwise the size of a metric would decide whether it is exposed.
  */
-function takesRoom(room: SeriesRoom, series: number): boolean {
-  if (room.leftOut === 0 && series <= room.left) {
-    room.left -= series
+function reserve(budget: SeriesBudget, series: number): boolean {
+  if (budget.leftOut === 0 && series <= budget.left) {
+    budget.left -= series
     return true
   }
-  room.leftOut += series
+  budget.leftOut += series
   return false
 }
 

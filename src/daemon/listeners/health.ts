@@ -5,7 +5,7 @@ import { reasonOf } from '../../lib/fault.ts'
 import type { Log } from '../../lib/log.ts'
 
 /** The caching time of the store check's result, ms. A negative result is cached only briefly, so that the store is checked again soon. */
-const believed = { ready: 5_000, notReady: 1_000 } as const
+const cacheMs = { ready: 5_000, notReady: 1_000 } as const
 /** The timeout of the store check, ms. A store that does not respond within this time counts as not accepting writes. */
 const timeoutMs = 5_000
 
@@ -27,17 +27,17 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
   /** The caching time of the last result, ms. */
-  let believedFor: number = believed.ready
+  let cachedForMs: number = cacheMs.ready
 
   async function ask(): Promise<Readiness> {
     try {
       await within(timeoutMs, options.proveWritable(), () => {
         throw new Error(`no answer within ${timeoutMs / 1000} s`)
       })
-      believedFor = believed.ready
+      cachedForMs = cacheMs.ready
       return { ready: true }
     } catch (error) {
-      believedFor = believed.notReady
+      cachedForMs = cacheMs.notReady
       // The store's error message contains file and host names, so it is logged and not included in the response.
       log.warn({ cause: reasonOf(error) }, 'not ready: the store does not accept writes')
       return { ready: false, reason: 'The store does not accept writes.' }
@@ -52,7 +52,7 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
         reason: 'The file of the store was removed or replaced: put it back, or restart the daemon.',
       }
     }
-    if (last === undefined || now() - last.at >= believedFor) last = { at: now(), answer: ask() }
+    if (last === undefined || now() - last.at >= cachedForMs) last = { at: now(), answer: ask() }
     return last.answer
   }
 

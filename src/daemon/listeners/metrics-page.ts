@@ -8,7 +8,7 @@ import { after } from '../../lib/timer.ts'
 import { createBusyLimit, retryAfter } from '../../lib/busy-limit.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { contentTypes, endOf, expositionOf, isGauge, wholeMetrics } from './exposition.ts'
-import type { Exposition, ScrapedMetric, SeriesRoom } from './exposition.ts'
+import type { Exposition, ScrapedMetric, SeriesBudget } from './exposition.ts'
 import type { Log } from '../../lib/log.ts'
 
 export interface MetricsPageOptions {
@@ -64,12 +64,12 @@ async function* scrape(
   format: Exposition,
 ): AsyncGenerator<string> {
   const [before, pipelines] = [await own(), await ofPipelines()]
-  const room: SeriesRoom = { left: maxSeries, leftOut: 0 }
-  const unlimited: SeriesRoom = { left: Infinity, leftOut: 0 }
+  const budget: SeriesBudget = { left: maxSeries, leftOut: 0 }
+  const unlimited: SeriesBudget = { left: Infinity, leftOut: 0 }
   yield* expositionOf(wholeMetrics(before).filter(isGauge), format, unlimited)
-  yield* expositionOf(pipelines, format, room)
-  counts.leftOut += room.leftOut
-  const since = room.leftOut === 0 ? before : await own()
+  yield* expositionOf(pipelines, format, budget)
+  counts.leftOut += budget.leftOut
+  const since = budget.leftOut === 0 ? before : await own()
   yield* expositionOf(
     wholeMetrics(since).filter(one => !isGauge(one)),
     format,

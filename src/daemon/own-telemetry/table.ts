@@ -32,9 +32,9 @@ const breakerStates = [
   'held',
 ] as const satisfies readonly ExportQueueStatus['state'][]
 /** The bucket bounds for histograms of operations and requests, in seconds. */
-const quick = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const operationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** The bucket bounds for histograms of waits of up to half a day, in seconds. */
-const patient = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
+const waitBounds = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14_400, 43_200]
 
 /** These counters start at 0, so that alerts detect the first increase. */
 const neverExported = [['pruned.unserved_exports', 0]] as const
@@ -133,13 +133,13 @@ export const observedMetrics = [
 
 // prettier-ignore
 export const recordedMetrics = {
-  storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: quick,
+  storeDuration: { name: 'pipespan.store.operation.duration', type: 'histogram', unit: 's', attributes: ['operation', 'error'], bounds: operationBounds,
     description: 'Duration of store operations, including the commit.' },
-  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...queue, 'verdict'], bounds: quick,
+  requestDuration: { name: 'pipespan.export.request.duration', type: 'histogram', unit: 's', attributes: [...queue, 'verdict'], bounds: operationBounds,
     description: 'Time until a backend responded to a request.' },
   requestSize: { name: 'pipespan.export.request.bytes', type: 'counter', unit: 'By', attributes: queue,
     description: 'Bytes sent to backends, before compression.' },
-  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: patient,
+  latency: { name: 'pipespan.export.latency', type: 'histogram', unit: 's', attributes: queue, bounds: waitBounds,
     description: 'Time from the last observation of a pipeline, usually its last webhook, to its delivery to the backend, including the settle delay.' },
   platformRequests: { name: 'pipespan.platform.requests', type: 'counter', unit: '{request}', attributes: ['priority', 'platform'],
     description: "Requests to the platform's API." },
@@ -149,7 +149,7 @@ export const recordedMetrics = {
     description: "Requests to the platform's API that were answered with 401: the token is missing, expired or revoked." },
   platformLeftOut: { name: 'pipespan.platform.left_out', type: 'counter', unit: '{item}', attributes: ['list'],
     description: "Items of the platform's lists that were left out, because they cannot be read (such as jobs without an id or a status) or because the list is longer than the limit (then at least 1 is counted)." },
-  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority', 'platform'], bounds: patient,
+  budgetWait: { name: 'pipespan.platform.budget.wait', type: 'histogram', unit: 's', attributes: ['priority', 'platform'], bounds: waitBounds,
     description: "Time that requests to the platform's API waited for their budget." },
 } as const satisfies Readonly<Record<string, RecordedMetric>>
 

@@ -95,7 +95,7 @@ export async function readWindow(
       if (page.left !== undefined) {
         // The next attempt begins at the first page, because the error may be limited to this traversal of the list.
         await save({ ...window, next: undefined })
-        throw leadsNowhere()
+        throw repeatedListError()
       }
       window = { ...window, next: page.next }
       if (page.next === undefined) return window
@@ -143,7 +143,7 @@ export function lastMinutes(marks: readonly AuditMark[], until: Millis | undefin
   return [...byId.values()].sort((a, b) => b[1] - a[1]).slice(0, maxRecent)
 }
 
-function leadsNowhere(): PlatformError {
+function repeatedListError(): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     what: 'The list of audit events repeats itself, or the platform refuses its further pages.',

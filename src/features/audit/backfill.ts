@@ -23,11 +23,11 @@ import {
 } from '../../core/find/limits.ts'
 import type { CallOptions } from '../../platform/port.ts'
 import { auditBackfills, auditCursors, type AuditBackfill, type AuditCursor, type AuditWindow } from './documents.ts'
-import type { AskedBackfill, BackfillContext, EndedBackfill } from '../../daemon/feature-commands.ts'
+import type { BackfillRequest, BackfillContext, BackfillResult } from '../../daemon/feature-commands.ts'
 import type { AuditOptions } from './options.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
 
-export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
+export interface AuditBackfillOptions extends Pick<BackfillRequest, 'name' | 'range' | 'dryRun'> {
   readonly now: () => number
   /** Maximum number of pages read per source. */
   readonly maxPages?: number | undefined
@@ -42,7 +42,7 @@ export interface AuditBackfillOptions extends Pick<AskedBackfill, 'name' | 'rang
   readonly onProgress: (progress: AuditBackfillProgress) => void
 }
 
-export interface AuditBackfillProgress extends Pick<AskedBackfill, 'range'> {
+export interface AuditBackfillProgress extends Pick<BackfillRequest, 'range'> {
   readonly resumed: boolean
   /** The share of the range that has been read, across all sources. It is 1 at the end. */
   readonly share: number
@@ -162,9 +162,9 @@ export function auditSources({ audit = [] }: AuditOptions): readonly string[] {
 
 export async function backfillAudit(
   options: AuditOptions,
-  { name, range, dryRun, deliver, signal, onProgress }: AskedBackfill,
+  { name, range, dryRun, deliver, signal, onProgress }: BackfillRequest,
   { client, store, taking }: BackfillContext,
-): Promise<EndedBackfill> {
+): Promise<BackfillResult> {
   let requests = 0
   const report = (share: number, events: number): void =>
     onProgress(share, `${events} audit events`, { events, requests })

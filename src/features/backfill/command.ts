@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
-import type { AskedBackfill, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature-commands.ts'
+import type { BackfillRequest, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature-commands.ts'
 import type { Budget } from '../../platform/port/budget.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
@@ -92,9 +92,9 @@ async function read(
   const line = createProgressLine(terminal, () => systemClock.now())
   const suffixOf = progressSuffix(budget)
   if (warning !== undefined) complain(terminal, warning)
-  let last: Parameters<AskedBackfill['onProgress']> | undefined
+  let last: Parameters<BackfillRequest['onProgress']> | undefined
   try {
-    const asked: AskedBackfill = {
+    const asked: BackfillRequest = {
       name: createHash('sha256').update(JSON.stringify(identity)).digest('hex').slice(0, 16),
       range: { since, until: until ?? systemClock.now() },
       ...{ dryRun, deliver, signal },
@@ -126,11 +126,11 @@ async function read(
 function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | undefined) => string {
   const begun = systemClock.now()
   let free = ''
-  let lookedAt = 0
+  let budgetReadAt = 0
   return share => {
     const now = systemClock.now()
-    if (now - lookedAt > 1_000) {
-      lookedAt = now
+    if (now - budgetReadAt > 1_000) {
+      budgetReadAt = now
       void budget
         .snapshot()
         .then(({ available, perMinute, pausedFor }) => {
@@ -176,8 +176,8 @@ interface ProgressLine {
 
 const barWidth = 24
 /** The interval between two redraws, and the interval between two plain lines, ms. */
-const redrawEvery = 100
-const lineEvery = 10_000
+const redrawInterval = 100
+const lineInterval = 10_000
 
 function createProgressLine({ stderr }: Terminal, now: () => number): ProgressLine {
   const inPlace = stderr.isTTY === true
@@ -187,7 +187,7 @@ function createProgressLine({ stderr }: Terminal, now: () => number): ProgressLi
     show: (share, details) => {
       const percent = share === undefined ? '' : `${Math.floor(share * 100)} % `
       last = inPlace ? `${bar(share)} ${percent}${details}` : `${percent}${details}`
-      if (now() - shownAt < (inPlace ? redrawEvery : lineEvery)) return
+      if (now() - shownAt < (inPlace ? redrawInterval : lineInterval)) return
       shownAt = now()
       stderr.write(inPlace ? `\r\u001b[2K${last}` : `${last}\n`)
       if (!inPlace) last = undefined

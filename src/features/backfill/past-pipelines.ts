@@ -15,7 +15,7 @@ import {
   unlessRefused,
 } from '../../core/find/limits.ts'
 import { PlatformError, type ListedPipeline, type ResourceId } from '../../platform/port.ts'
-import type { AskedBackfill, EndedBackfill } from '../../daemon/feature-commands.ts'
+import type { BackfillRequest, BackfillResult } from '../../daemon/feature-commands.ts'
 import type { PollContext } from '../../core/find/poll-context.ts'
 import type { PollScope } from '../../core/find/poll-scope.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
@@ -40,7 +40,7 @@ type BackfillState = Omit<z.infer<typeof progressShape>, 'instance' | 'name'>
 export const backfillProgress = documentKind('backfill', progressShape, ['instance', 'name'])
 
 /** Options for reading past pipelines. `name`: a backfill with the same name as an interrupted one resumes it, within a week. */
-export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'range' | 'dryRun'> {
+export interface PastPipelinesOptions extends Pick<BackfillRequest, 'name' | 'range' | 'dryRun'> {
   /** The polling context, created for the source `backfill`. */
   readonly context: PollContext
   readonly store: Pick<SharedStore, 'repositories' | 'runs'>
@@ -53,7 +53,7 @@ export interface PastPipelinesOptions extends Pick<AskedBackfill, 'name' | 'rang
 }
 
 /** The progress of a backfill. `range`: if the backfill was resumed, the range of the interrupted one. */
-export interface PastPipelines extends Pick<EndedBackfill, 'range' | 'resumed'> {
+export interface PastPipelines extends Pick<BackfillResult, 'range' | 'resumed'> {
   readonly projects: { readonly done: number; readonly all: number }
   /** Number of pipelines seen in this run of the command. */
   readonly seen: number

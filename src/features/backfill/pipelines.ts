@@ -6,7 +6,12 @@ import { ownPipelines } from '../../core/find/poll-own-pipelines.ts'
 import { pollScopeOf } from '../../core/find/poll-scope.ts'
 import { readPastPipelines, type PastPipelines } from './past-pipelines.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { AskedBackfill, BackfillContext, CommandPlatform, EndedBackfill } from '../../daemon/feature-commands.ts'
+import type {
+  BackfillRequest,
+  BackfillContext,
+  CommandPlatform,
+  BackfillResult,
+} from '../../daemon/feature-commands.ts'
 
 export interface NamedPipelines {
   readonly project: readonly string[]
@@ -23,7 +28,7 @@ export interface Reading {
   readonly identity: readonly unknown[]
   /** A sentence to print before the reading begins. */
   readonly warning?: string
-  readonly run: (asked: AskedBackfill, context: BackfillContext) => Promise<EndedBackfill>
+  readonly run: (asked: BackfillRequest, context: BackfillContext) => Promise<BackfillResult>
 }
 
 /** Returns a `Reading` that reads pipelines. Throws a ConfigError if neither the command nor the configuration names a project or group. */
@@ -81,7 +86,7 @@ function factsOf({ seen, found, requests }: Counts): Readonly<Record<string, num
   return { pipelines: seen, new: found, requests }
 }
 
-function whatNext({ found }: PastPipelines, { dryRun, deliver }: AskedBackfill, perMinute: number): string {
+function whatNext({ found }: PastPipelines, { dryRun, deliver }: BackfillRequest, perMinute: number): string {
   if (dryRun) {
     // Each pipeline needs three requests: for itself, its jobs and its bridges. The estimate is too low if other requests use the budget, too.
     const needed = found * 3

@@ -25,7 +25,7 @@ export function createNewestDeployments(
   const latest = store.on(latestDeployments)
   const deployments = createNewest<ListedDeployment>({
     read: async (after, limit) => latest.after(after, limit),
-    placeOf: ({ environment, ...row }) =>
+    keysOf: ({ environment, ...row }) =>
       environment === undefined ? undefined : { owner: ownerOf(row), name: environment, counted: '' },
     rankOf: ({ at }) => at,
   })

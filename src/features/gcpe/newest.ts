@@ -4,7 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** The keys by which a row is grouped: its owner, its name within the owner, and the name of the count that the row is added to. */
-export interface Place {
+export interface RowKeys {
   readonly owner: string
   readonly name: string
   readonly counted: string
@@ -14,7 +14,7 @@ export interface NewestOptions<Row> {
   /** Reads the rows after the row with the id `after`, in the order of their ids. */
   readonly read: (after: number, limit: number) => Promise<readonly Row[]>
   /** Returns the row's owner and name, or undefined to ignore the row. */
-  readonly placeOf: (row: Row) => Place | undefined
+  readonly keysOf: (row: Row) => RowKeys | undefined
   /** The row with the highest rank is the newest. */
   readonly rankOf: (row: Row) => number
 }
@@ -34,7 +34,7 @@ export interface Newest<Row> {
   forget(owner: string, name: string): void
 }
 
-interface Known<Row> {
+interface Entry<Row> {
   row: Row
   readonly counts: Map<string, number>
 }
@@ -46,8 +46,8 @@ const page = 2_000
 const overlap = 1_000
 
 export function createNewest<Row extends { readonly id: number }>(options: NewestOptions<Row>): Newest<Row> {
-  const { read, placeOf, rankOf } = options
-  const owners = new Map<string, Map<string, Known<Row>>>()
+  const { read, keysOf, rankOf } = options
+  const owners = new Map<string, Map<string, Entry<Row>>>()
   let highest = 0
   /** True during the first refresh. The rows that it reads are not counted, because they were added before the counting began. */
   let isFirst = true
@@ -55,10 +55,10 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
   const taken = new Set<number>()
 
   function take(row: Row): void {
-    const place = placeOf(row)
-    if (place === undefined) return
-    const { owner, name, counted } = place
-    const names = owners.get(owner) ?? new Map<string, Known<Row>>()
+    const keys = keysOf(row)
+    if (keys === undefined) return
+    const { owner, name, counted } = keys
+    const names = owners.get(owner) ?? new Map<string, Entry<Row>>()
     owners.set(owner, names)
     const known = names.get(name) ?? { row, counts: new Map<string, number>() }
     names.set(name, known)
@@ -71,7 +71,7 @@ export function createNewest<Row extends { readonly id: number }>(options: Newes
     }
   }
 
-  const newestFirst = (names: ReadonlyMap<string, Known<Row>>): (readonly [string, Known<Row>])[] =>
+  const newestFirst = (names: ReadonlyMap<string, Entry<Row>>): (readonly [string, Entry<Row>])[] =>
     [...names].sort(([, a], [, b]) => rankOf(b.row) - rankOf(a.row))
 
   return {

@@ -45,7 +45,7 @@ export function createNewestPipelines(
   const latest = store.on(latestRuns)
   const runs = createNewest<ListedRun>({
     read: async (after, limit) => latest.after(after, limit),
-    placeOf: row => refPlace(row, settings),
+    keysOf: row => refKeys(row, settings),
     rankOf: ({ pipelineId }) => pipelineId,
   })
   let refs: Refs = new Map()
@@ -140,7 +140,7 @@ function addRef(
  * Returns undefined for child pipelines, which are part of another pipeline, and for refs that have no series of their own. The default branch is not
  * known before the run is loaded, so every ref is treated as the default branch here.
  */
-function refPlace(
+function refKeys(
   row: ListedRun,
   { foldRef }: Pick<TelemetrySettings, 'foldRef'>,
 ): { owner: string; name: string; counted: string } | undefined {

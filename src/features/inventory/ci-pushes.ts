@@ -19,13 +19,13 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
     onEvent: ({ touchesCi = false, project }) => {
       // The project is compared with the configured names in lower case, because the platform ignores case in paths.
       const own = [project?.path?.toLowerCase(), project?.id.toString()]
-      return reportsBy(nextRound, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
+      return reportsBy(includesRefresh, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
     },
   }
 }
 
 /** Makes the inventory request the includes of these projects at once. A report is the name of a project, spelled as in the configuration. */
-const nextRound: Reporter<string> = { order: 150, write: askAgain }
+const includesRefresh: Reporter<string> = { order: 150, write: makeDue }
 
 /**
  * Stored inventory states have names of the form `inventory SCOPE KIND OF`. The scopes are not known here, so the statement selects the names of all
@@ -34,7 +34,7 @@ const nextRound: Reporter<string> = { order: 150, write: askAgain }
 const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
 const nameIn = text('name')
 
-function* askAgain(names: readonly string[], within: Within): Steps<void> {
+function* makeDue(names: readonly string[], within: Within): Steps<void> {
   const ends = names.map(of => ` ${includes.kind} ${of}`)
   const listed = (yield [selectNames, []]).map(row => nameIn(row))
   const keys = listed.filter(name => ends.some(end => name.endsWith(end))).sort()

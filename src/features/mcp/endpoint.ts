@@ -40,7 +40,7 @@ export function registerMcp(app: FastifyInstance, { routesOf, tools }: AskedApi,
   app.route({
     method: ['GET', 'DELETE'],
     url: '/mcp',
-    config: { isForTheRest: true },
+    config: { isCatchAll: true },
     handler: async (request, reply) =>
       reply
         .code(405)

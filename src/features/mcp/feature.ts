@@ -31,7 +31,7 @@ function refuse(app: FastifyInstance): void {
   app.route({
     method: ['GET', 'POST'],
     url: '/mcp',
-    config: { isForTheRest: true },
+    config: { isCatchAll: true },
     handler: async (_request, reply) => reply.code(404).send({ message }),
   })
 }

@@ -36,7 +36,7 @@ export const notifications = feature({
         return createStandingWatch({
           ...{ notifier, runs: store.runs, outbox: store.outbox, conditions: store.repositories.of(knownConditions) },
           destinations: all.map(({ name }) => name),
-          standing: standing.map(({ look }) => look),
+          standing: standing.map(({ currentConditions }) => currentConditions),
           lease: createSingleton('notifications', store.leases, clock),
           onMessage: () => events.pending.emit(),
           ...{ clock, log },

@@ -2,7 +2,7 @@
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import { ofDeadLetters } from './conditions.ts'
-import { conditionLife, type StoredCondition } from './documents.ts'
+import { conditionRetention, type StoredCondition } from './documents.ts'
 import { subjectDigest } from './incident.ts'
 import type { Condition } from '../../model/condition.ts'
 import type { Log } from '../../lib/log.ts'
@@ -30,11 +30,11 @@ export interface StandingWatchOptions {
 
 /** The pause between two checks of the conditions, ms. */
 const pause = 5_000
-const pruneEvery = 24 * 3_600_000
+const pruneInterval = 24 * 3_600_000
 
 export interface StandingWatch extends Loop {
   /** Checks all conditions, even without the lease. */
-  look(): Promise<void>
+  checkAll(): Promise<void>
 }
 
 export function createStandingWatch(options: StandingWatchOptions): StandingWatch {
@@ -52,7 +52,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
     onMessage()
   }
 
-  async function lookAtDeadLetters(): Promise<void> {
+  async function checkDeadLetters(): Promise<void> {
     const dead = new Map<string, number>()
     for (const queue of await outbox.queues()) {
       destinations.add(queue.destination)
@@ -62,8 +62,8 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
     for (const name of destinations) await report(ofDeadLetters(name, dead.get(name) ?? 0, now))
   }
 
-  async function look(): Promise<void> {
-    await lookAtDeadLetters()
+  async function checkAll(): Promise<void> {
+    await checkDeadLetters()
     for (const others of standing) for (const one of await others(await conditions.now())) await report(one)
   }
 
@@ -73,9 +73,9 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
     log,
     turn: async () => {
       if (!(await lease.isMine())) return pause
-      await look()
-      if (elapsed(clock) - prunedAt > pruneEvery) {
-        await conditions.prune(({ changedAt }, now) => now - changedAt > conditionLife)
+      await checkAll()
+      if (elapsed(clock) - prunedAt > pruneInterval) {
+        await conditions.prune(({ changedAt }, now) => now - changedAt > conditionRetention)
         prunedAt = elapsed(clock)
       }
       return pause
@@ -83,7 +83,7 @@ export function createStandingWatch(options: StandingWatchOptions): StandingWatc
   })
   return {
     ...loop,
-    look,
+    checkAll,
     stop: async () => {
       await loop.stop()
       await lease.release()

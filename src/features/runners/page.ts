@@ -12,7 +12,7 @@ export function runnersPage(view: RunnersView, context: RequestContext): Page {
   const { tagSets, waiting } = view
   const running = tagSets.reduce((sum, one) => sum + one.running, 0)
   const pending = tagSets.reduce((sum, one) => sum + one.pending, 0)
-  const stranded = waiting.filter(({ runner }) => runner === 'none').length
+  const untakeable = waiting.filter(({ runner }) => runner === 'none').length
   return {
     title: 'Runners',
     live: true,
@@ -20,7 +20,7 @@ export function runnersPage(view: RunnersView, context: RequestContext): Page {
       <p class="summary">
         <strong>${counted(running, 'job')}</strong> running, <strong>${number(pending)}</strong> waiting for a
         runner${waiting[0] !== undefined && html`, the longest for <strong>${duration(waiting[0].waitMs)}</strong>`}
-        ${stranded > 0 && html` · <strong>${counted(stranded, 'job')}</strong> that no known runner can take`}
+        ${untakeable > 0 && html` · <strong>${counted(untakeable, 'job')}</strong> that no known runner can take`}
       </p>
       ${card(
         'Waiting now',

@@ -20,14 +20,14 @@ const pageSize = 50
 /** The maximum number of active pipelines that are read. */
 const maxActive = 200
 /** The caching time of the result, ms. Reading a whole day takes a second. */
-const freshFor = 30_000
+const cacheMs = 30_000
 
 type Sources = Pick<PagesSources, 'views' | 'now'> & {
   readonly repositories: Pick<PagesSources['repositories'], 'gaugeReadings'>
 }
 
 export function createRunnersView(parts: Sources): () => Promise<RunnersView> {
-  return sharedAnswer(freshFor, parts.now, async now => readView(parts, now))
+  return sharedAnswer(cacheMs, parts.now, async now => readView(parts, now))
 }
 
 async function readView(parts: Sources, now: Millis): Promise<RunnersView> {

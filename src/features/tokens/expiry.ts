@@ -7,11 +7,14 @@ import type { Log } from '../../lib/log.ts'
 import type { Millis } from '../../model/instant.ts'
 
 /** The interval between two requests for the token list, ms. */
-const lookEvery = 600_000
+const minListInterval = 600_000
 
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
-/** The returned function lists the tokens at most once in `lookEvery`. In between, and if the instance does not respond, it returns no conditions. */
+/**
+ * Returns a function that lists the tokens at most once per `minListInterval`. Otherwise, and if the instance does not respond, it returns no
+ * conditions.
+ */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -21,7 +24,7 @@ export function watchExpiry(
   let askedAt = -Infinity
 
   return async now => {
-    if (elapsed(clock) - askedAt < lookEvery) return []
+    if (elapsed(clock) - askedAt < minListInterval) return []
     askedAt = elapsed(clock)
     let listed: readonly WatchedToken[]
     try {

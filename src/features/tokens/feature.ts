@@ -40,7 +40,7 @@ export const tokens = feature({
   standing: (options, { proxies, clock, log }) => {
     const ask = instanceOf(options, proxies)
     const list = async () => ask?.(async instance => instance.list()) ?? []
-    return ask && { kind: 'tokens', look: watchExpiry(list, { clock, log }) }
+    return ask && { kind: 'tokens', currentConditions: watchExpiry(list, { clock, log }) }
   },
   console: async (options, context) => (await import('./page.ts')).tokensConsole(options, context),
   commands: addTokenCommands,

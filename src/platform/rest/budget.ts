@@ -144,7 +144,7 @@ export interface BudgetKeeper {
    * Maximum time after which a waiting caller rereads the state, ms. Set if other processes also change the state, because they may use less of the
    * budget than the caller assumed when it began to wait.
    */
-  readonly lookEvery?: number | undefined
+  readonly maxRereadDelay?: number | undefined
   change<T>(change: (state: BudgetState | undefined, now: Millis) => { state: BudgetState; result: T }): Promise<T>
 }
 
@@ -162,7 +162,7 @@ export function createKeptBudget(rules: BudgetRules, keeper: BudgetKeeper, clock
           return { state, result }
         })
         if (waitMs === 0) return
-        await clock.sleep(Math.min(waitMs, keeper.lookEvery ?? waitMs), signal)
+        await clock.sleep(Math.min(waitMs, keeper.maxRereadDelay ?? waitMs), signal)
       }
     },
     observed: async facts =>

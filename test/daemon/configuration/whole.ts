@@ -112,7 +112,7 @@ export const companions: Readonly<Record<string, Readonly<Record<string, unknown
   ),
 }
 
-/** A node of the configuration: a group, list, list item or option of the schema, whether or not it is set. The list items are those of a given configuration. */
+/** A group, list, list item or option of the configuration schema, whether or not it is set. The list items are those of a given configuration. */
 export interface ConfigNode {
   readonly steps: readonly Step[]
   /** The option at this node; undefined for a group or a list. */

@@ -27,7 +27,7 @@ it('counts every row added after the first refresh once, and returns the newest 
       let lastId = 1
       const newest = createNewest<Row>({
         read: async (after, limit) => rows.filter(({ id }) => id > after).slice(0, limit),
-        placeOf: row => row,
+        keysOf: row => row,
         rankOf: ({ id }) => id,
       })
       await newest.refresh()
@@ -36,8 +36,8 @@ it('counts every row added after the first refresh once, and returns the newest 
         else if ('late' in one) {
           for (let n = 0; n < one.late; n += 1) held.push({ id: (lastId += 1), owner: 'a', name: 'a', counted: 'late' })
         } else {
-          const { add, ...place } = one
-          const added = [...Array.from({ length: add }, () => ({ ...place, id: (lastId += 1) })), ...held.splice(0)]
+          const { add, ...keys } = one
+          const added = [...Array.from({ length: add }, () => ({ ...keys, id: (lastId += 1) })), ...held.splice(0)]
           rows = [...rows, ...added].sort((a, b) => a.id - b.id)
           for (const { owner, name, counted } of added) {
             const key = `${owner} ${name} ${counted}`

@@ -238,7 +238,7 @@ describe.each(bothDatabases())('notifications of conditions on %s', (_name, benc
         lease: { isMine: async () => true, release: async () => undefined },
       })
     const looked = async (): Promise<void> => {
-      await Promise.all([watch().look(), watch().look()])
+      await Promise.all([watch().checkAll(), watch().checkAll()])
     }
     await looked()
     await end(ended(8, 'success'))

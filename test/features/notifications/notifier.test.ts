@@ -93,7 +93,7 @@ it('announces once that a watched condition is broken, and once that it is fixed
   })
   const titles = async (): Promise<string[]> => {
     now += 60_000
-    await watch.look()
+    await watch.checkAll()
     const items = await deliver(store, { destination: 'chat', signal: 'notifications' })
     return items.map(chunkOf).flatMap(chunk => (isEvent(chunk) ? chunk.event.body : []))
   }

@@ -72,6 +72,8 @@ it('reports the expiring tokens of the configured observability instance, and no
   const listed = [{ id: 7, name: 'ci', expires_at: new Date(now + day).toISOString() }]
   instance.misbehaveOnce('GET', '/tokens', { status: 200, body: JSON.stringify(listed) })
   const own = watch({ PIPESPAN_OBSERVABILITY_URL: instance.url, PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey })
-  expect(await own?.look(now)).toMatchObject([{ kind: 'tokens', subject: 'ingest token 7', state: 'broken' }])
+  expect(await own?.currentConditions(now)).toMatchObject([
+    { kind: 'tokens', subject: 'ingest token 7', state: 'broken' },
+  ])
   expect(watch({})).toBeUndefined()
 })
