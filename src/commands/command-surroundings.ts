@@ -35,8 +35,8 @@ export function commandSurroundings(
         connect: store => {
           const platform = connectPlatform(view, store, systemClock, commandLog(terminal, config))
           if (platform === undefined) throw noPlatform()
-          // Nothing in a command's process listens for the daemon's internal events. A running daemon finds the data that the command stored by
-          // polling the store.
+          // Nothing in a command's process listens for the daemon's internal events. A running daemon polls the store, and so finds the data that the
+          // command has stored.
           const taking = takingOf({
             ...{ config: view.config, store, events: createEvents(), clock: systemClock },
             selection: createSelection(view.config, platformNames(view.config)),

@@ -1,4 +1,4 @@
-// `pipespan config check [FILE]`: reports all configuration faults at once. Never prints a secret.
+// `pipespan config check [FILE]`: reports all errors in the configuration at once. Never prints a secret.
 import { plainLine } from '../lib/plain-text.ts'
 import { describeConfig, shown } from '../daemon/configuration/reader.ts'
 import { describeFault, describeSource } from '../daemon/configuration/config-fault.ts'
@@ -25,8 +25,8 @@ interface ConfigCheckOptions {
 }
 
 /**
- * Returns the exit code: 0 if the daemon would start with the configuration; 2 if it would not, or if a tried query fails. Warnings do not change the
- * exit code.
+ * Returns the exit code: 0 if the daemon would start with the configuration; 2 if it would not, or if a query that it tried fails. Warnings do not
+ * change the exit code.
  */
 export async function configCheck(
   terminal: Terminal,

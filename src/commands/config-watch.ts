@@ -10,13 +10,13 @@ import { reasonOf } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 
 /** The interval between checks of the configuration file, ms. */
-const watchEvery = 2_000
+const defaultIntervalMs = 2_000
 
 /**
  * The result of a check: the file's text, or why it cannot be read. Two results have the same `key` if the same file had the same content in both
  * checks.
  */
-export interface Look {
+export interface FileCheck {
   readonly key: string
   readonly text?: string
 }
@@ -24,7 +24,7 @@ export interface Look {
 /**
  * Checks the configuration file. `stat` and reading follow symlinks, because Kubernetes updates a ConfigMap by pointing a symlink at another folder.
  */
-export function lookAt(file: string): Look {
+export function checkFile(file: string): FileCheck {
   const text = readConfigText(file)
   if (typeof text === 'object') return { key: text.what }
   const stats = statSync(file, { bigint: true, throwIfNoEntry: false })
@@ -35,7 +35,7 @@ export function lookAt(file: string): Look {
  * Returns a function that reports a change once two consecutive checks have found the same content. `loaded` is a check made before the running
  * configuration was read.
  */
-export function completeChange(loaded: Look): (now: Look) => Look | undefined {
+export function completeChange(loaded: FileCheck): (now: FileCheck) => FileCheck | undefined {
   let known = loaded
   let before = loaded
   return now => {
@@ -49,26 +49,26 @@ export function completeChange(loaded: Look): (now: Look) => Look | undefined {
 
 export interface WatchOptions {
   readonly file: string
-  readonly loaded: Look
+  readonly loaded: FileCheck
   readonly log: Log
-  /** By default, `watchEvery`. */
+  /** The interval between checks; two seconds by default. */
   readonly everyMs?: number
 }
 
 /** Calls `reload` with the content of a changed file. */
 export function watchConfig(
-  { file, loaded, log, everyMs = watchEvery }: WatchOptions,
+  { file, loaded, log, everyMs = defaultIntervalMs }: WatchOptions,
   reload: (text: string) => void,
 ): Timer {
   const changeAt = completeChange(loaded)
-  const look = (): void => {
-    const change = changeAt(lookAt(file))
+  const check = (): void => {
+    const change = changeAt(checkFile(file))
     if (change === undefined) return
     if (change.text !== undefined) reload(change.text)
     else
       log.warn({ reason: change.key }, 'the configuration file cannot be used; the running configuration stays in use')
   }
-  return every(everyMs, look, error =>
+  return every(everyMs, check, error =>
     log.warn({ reason: reasonOf(error) }, 'the configuration file cannot be checked for changes'),
   )
 }

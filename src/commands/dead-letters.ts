@@ -4,14 +4,14 @@ import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { messageAsJson } from '../core/send/shown-message.ts'
 import type { DeadLetter, Outbox } from '../core/store/ports/outbox.ts'
 
-const shown = 200
+const maxListed = 200
 
 export async function deadLettersList(
   exports: Outbox,
   terminal: Terminal,
   options: { json: boolean },
 ): Promise<number> {
-  const letters = await exports.deadLetters(shown)
+  const letters = await exports.deadLetters(maxListed)
   if (options.json) {
     printJson(terminal, letters.map(asJson))
     return exitCode.done

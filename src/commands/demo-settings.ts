@@ -86,7 +86,8 @@ export function demoSettings(env: NodeJS.ProcessEnv, places: DemoPlaces): NodeJS
     PIPESPAN_PLATFORM_BUDGET: '3000',
     PIPESPAN_POLL_GROUPS: company,
     PIPESPAN_POLL_INTERVAL: '2s',
-    // Without `once`, a pipeline counts as silent only after two minutes: if the demo runs in real time, most pipelines are silent for more than 5 s.
+    // Without `once`, the demo ends up running in real time, where most pipelines send nothing for more than 5 s. So a pipeline then counts as silent
+    // only after two minutes.
     PIPESPAN_SILENT_AFTER: once ? '5s' : '2m',
     PIPESPAN_AUDIT: company,
     PIPESPAN_INVENTORY_AGENTS: `${company}/platform/infrastructure`,

@@ -53,10 +53,10 @@ const startedOnce = 6
  * The time in ms within which the daemon must be ready. It is long because the machine may be busy. Meanwhile the user sees that nothing has arrived
  * yet, and can press Ctrl-C.
  */
-const readyWithin = 120_000
-const onceWithin = 180_000
-const insideWithin = 5_000
-/** The demo's history ends this many ms before the demo's start. Without `once`, the simulated platform's clock starts at that time. */
+const startTimeoutMs = 120_000
+const onceTimeoutMs = 180_000
+const insideTimeoutMs = 5_000
+/** How many ms before the demo's start its history ends. Without `once`, the simulated platform's clock starts at the end of the history. */
 const hour = 3_600_000
 /** The share of webhooks that are deliberately lost. */
 const loss = 0.25
@@ -122,13 +122,13 @@ async function play(
   const program = { main: options.main, env }
   const daemon = new DaemonProcess({ ...program, args: ['serve'] })
   closers.push(() => daemon.stop())
-  const readiness = await Promise.race([daemon.ready(`${pages}/readyz`, readyWithin), stopped(stopping)])
+  const readiness = await Promise.race([daemon.ready(`${pages}/readyz`, startTimeoutMs), stopped(stopping)])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') {
     const what =
       readiness === 'died'
         ? 'The daemon exited before it was ready.'
-        : `The daemon was not ready within ${readyWithin / 1_000} s.`
+        : `The daemon was not ready within ${startTimeoutMs / 1_000} s.`
     return fail(what, daemon, terminal)
   }
 
@@ -217,15 +217,15 @@ async function allArrived(
   book: TraceBook,
   insides: InsideBook,
 ): Promise<'arrived' | 'too-late'> {
-  const deadline = Date.now() + onceWithin
-  const timeout = new Promise<'too-late'>(resolve => setTimeout(() => resolve('too-late'), onceWithin).unref())
+  const deadline = Date.now() + onceTimeoutMs
+  const timeout = new Promise<'too-late'>(resolve => setTimeout(() => resolve('too-late'), onceTimeoutMs).unref())
   const over = await Promise.race([platform.finished(), timeout])
   if (over === 'too-late') return over
   const ended = [...platform.state.pipelines.values()]
   const arrived = (): boolean => ended.every(({ id, status }) => book.statuses.get(id) === status)
   if (!(await receiver.until(arrived, Math.max(0, deadline - Date.now())))) return 'too-late'
   // The spans inside failed jobs arrive after the pipelines' traces. The demo waits for them, but only briefly.
-  await receiver.until(() => insides.jobs >= book.failed, insideWithin)
+  await receiver.until(() => insides.jobs >= book.failed, insideTimeoutMs)
   return 'arrived'
 }
 

@@ -1,4 +1,5 @@
-// `pipespan doctor`: runs every check that can explain why nothing arrives. Each finding is one line with a remedy.
+// `pipespan doctor`: runs every check that can explain why nothing arrives. It prints one line for each finding, which also says how to fix a
+// problem.
 import { namedProject, platformNames } from '../daemon/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'

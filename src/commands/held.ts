@@ -8,7 +8,7 @@ import type { Config } from '../daemon/configuration/options.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
 
 /** The number of rows that one statement deletes. */
-const slice = 2_000
+const batchSize = 2_000
 
 export async function heldList(store: SharedStore, terminal: Terminal, { json }: { json: boolean }): Promise<number> {
   const held = await heldBacklogs(store.outbox, store.repositories.exportEndpoints)
@@ -52,7 +52,7 @@ export async function heldChange(
     let dropped = 0
     for (const queue of held) {
       for (let rows = -1; rows !== 0; dropped += rows)
-        rows = await store.pruning.unserved(queue, Number.MAX_SAFE_INTEGER, slice)
+        rows = await store.pruning.unserved(queue, Number.MAX_SAFE_INTEGER, batchSize)
     }
     print(terminal, `${dropped} dropped.`)
     return exitCode.done

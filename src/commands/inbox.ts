@@ -3,14 +3,14 @@ import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
 
-const shown = 200
+const maxListed = 200
 
 export async function inboxList(
   quarantine: Quarantine,
   terminal: Terminal,
   options: { json: boolean },
 ): Promise<number> {
-  const quarantined = await quarantine.list(shown)
+  const quarantined = await quarantine.list(maxListed)
   if (options.json) {
     printJson(terminal, { quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) })
     return exitCode.done

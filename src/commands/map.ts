@@ -134,7 +134,7 @@ function snapshot(run: Run, config: Config<ProfileName>): Chunk {
     rateOf: createPriceTable(costs.rules, platformNames(config)),
   })
   const [chunk] = chunks
-  if (chunk === undefined) throw new Error('a run with a pipeline has one chunk at least')
+  if (chunk === undefined) throw new Error('a run with a pipeline has at least one chunk')
   return chunk
 }
 

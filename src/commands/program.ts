@@ -51,7 +51,7 @@ function isUnset({ defaultValue }: Option): boolean {
   return defaultValue === false || (Array.isArray(defaultValue) && defaultValue.length === 0)
 }
 
-/** The actions of all commands run through `answer`. */
+/** Declares all commands. Each command's action is wrapped in `answer`, which keeps the exit code that the action returns. */
 export function buildProgram(terminal: Terminal, answer: CommandLine['answer']): Command {
   const program = new Command('pipespan')
     .description('Turns every CI/CD pipeline of a GitLab-like platform into OpenTelemetry.')
@@ -93,7 +93,9 @@ See what a webhook becomes:
   example(
     program
       .command('doctor')
-      .description('check everything between the platform and the backend; one line per check, with a remedy')
+      .description(
+        'check everything between the platform and the backend; print a line for each check, and how to fix each problem',
+      )
       .option('--project <path>', 'only show the destinations to which this project is exported')
       .option('--json', 'print JSON, for scripts', false)
       .action(
@@ -128,7 +130,7 @@ See what a webhook becomes:
       .command('map')
       .description('show what a webhook payload becomes, without a backend')
       .argument('<file>', "a file with one webhook's JSON body; - reads standard input")
-      .option('--event <kind>', 'the event header it was sent with, such as "Pipeline Hook"')
+      .option('--event <kind>', 'the event header that was sent with the payload, such as "Pipeline Hook"')
       .option('--platform <name>', 'the platform, if several are configured')
       .option('--json', 'print OTLP/JSON instead of a tree', false)
       .option('--explain', 'also print the verdict: where the pipeline failed, or where its time went', false)
@@ -154,7 +156,7 @@ See what a webhook becomes:
   example(
     config
       .command('check')
-      .description('check the configuration and list every fault, with its line and a remedy')
+      .description('check the configuration; list every error, its line, and how to fix it')
       .argument('[file]', 'the YAML file (default: --config or PIPESPAN_CONFIG)')
       .option('--show', 'also print every setting in effect, and where it was set')
       .option('--online', 'also run each configured query once')

@@ -6,7 +6,7 @@ import { commandLog } from './configuration.ts'
 import { features } from '../features.ts'
 import { Fault, reasonOf } from '../lib/fault.ts'
 import { loadConfig, pathOf, type LoadOptions } from '../daemon/configuration/load.ts'
-import { lookAt, watchConfig } from './config-watch.ts'
+import { checkFile, watchConfig } from './config-watch.ts'
 import { profiles, type ProfileName } from '../daemon/profile.ts'
 import { collectAfterStart, compileWebAssemblyOnce, keepHeapsSmall, memoryLimit } from '../lib/small-heap.ts'
 import { outliveErrors } from '../lib/uncaught.ts'
@@ -30,7 +30,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     onSecretNews: sentence => begun.log?.info(sentence),
   }
   const path = pathOf(loading)
-  const seen = path === undefined ? undefined : lookAt(path)
+  const seen = path === undefined ? undefined : checkFile(path)
   const loaded = loadConfig(loading)
   if (!loaded.ok) {
     for (const fault of loaded.faults) complain(terminal, describeFault(fault))

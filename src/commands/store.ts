@@ -27,7 +27,7 @@ export async function migrate(terminal: Terminal, location: StoreLocation): Prom
 }
 
 /**
- * Parses the location of a store. The text `configured` stands for the store in the configuration, so that nobody has to type a password on the
+ * Parses the location of a store. The value `configured` stands for the store in the configuration, so that nobody has to type a password on the
  * command line.
  */
 export function locationOf(text: string, configured: () => StoreLocation): StoreLocation {

@@ -122,7 +122,7 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
   return exitCode.done
 }
 
-/** Breaks a text into lines of at most `width` columns. */
+/** Wraps text into lines of at most `width` columns. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = []
   for (let rest = text; rest !== '';) {
@@ -166,7 +166,7 @@ const timeoutMs = 5_000
 /** The maximum size of a response in bytes. It is larger than any overview. */
 const maxBytes = 32 * 1024 * 1024
 /** The maximum number of pipelines in each list. */
-const limit = 100
+const maxPipelines = 100
 
 /** Creates the connections to a daemon. Destroying them aborts requests in flight. */
 export function createDispatcher(): Agent {
@@ -193,7 +193,7 @@ export async function overviewAt(
     const remedy = "Give the address of the daemon's pages (PIPESPAN_ADMIN_LISTEN) with --url."
     throw new Unanswered(`Something listens at ${from}, but it is not Pipespan: ${answerer.what}.`, remedy)
   }
-  const answer = await answerOf(`${from}/api/overview?limit=${limit}`, headers, dispatcher)
+  const answer = await answerOf(`${from}/api/overview?limit=${maxPipelines}`, headers, dispatcher)
   const read = overviewShape.safeParse(jsonOf(answer?.text))
   if (answer?.status === 200 && read.success) return read.data
   if (answer?.status === 401) {
@@ -208,7 +208,7 @@ export async function overviewAt(
   const remedy =
     'Give the address of its pages (PIPESPAN_ADMIN_LISTEN) with --url, and use the same version as the daemon.'
   throw new Unanswered(
-    `The daemon at ${from} returned no overview: ${answer?.status ?? 'the answer ended early'}.`,
+    `The daemon at ${from} returned no overview: ${answer?.status ?? 'the response ended early'}.`,
     remedy,
   )
 }

@@ -17,11 +17,13 @@ export interface TraceparentOptions {
   readonly instance?: string | undefined
 }
 
-/** The traceparent of a job, or the faults that prevent it. `faults` contains a sentence for each missing or invalid value. */
+/** The traceparent of a job, or the reasons why there is none. `faults` contains a sentence for each missing or invalid value. */
 type JobTraceparent =
   { readonly ok: true; readonly traceparent: string } | { readonly ok: false; readonly faults: readonly string[] }
 
-/** Prints only the traceparent. It never guesses: if a value is missing, it prints the faults to standard error, and the exit code is 2. */
+/**
+ * Prints only the traceparent. It never guesses: if a value is missing or invalid, it prints the reasons to standard error, and the exit code is 2.
+ */
 export function traceparent(terminal: Terminal, options: TraceparentOptions): number {
   const result = jobTraceparent(terminal.env, options)
   if (result.ok) {

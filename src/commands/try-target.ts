@@ -79,7 +79,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Finds a project with that name, or else a group. Throws a Fault with a remedy. */
+/** Finds a project with that name, or else a group. Throws a Fault that says how to fix the problem. */
 export async function findTarget(client: PlatformClient, { url, name }: TryTarget): Promise<FoundTarget> {
   const id = resourceIdOf(name)
   const project = await ifThere(async () => client.project(id, call))

@@ -1,6 +1,5 @@
 // `pipespan try`: runs the shipped daemon on loopback for a project or group of a real platform. Its pages show the pipelines of the last 24 hours
-// and those that are currently running. It needs no webhook, exports nothing unless an endpoint is set, and leaves no files behind unless it is told
-// to keep the store.
+// and those that are currently running. It needs no webhook, exports nothing unless an endpoint is set, and leaves no files behind without `--keep`.
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
@@ -36,10 +35,10 @@ interface TryOptions {
 
 /** The default port of the pages. */
 const defaultPort = 8081
-/** How many ms to wait for the daemon to become ready. */
-const readyWithin = 120_000
-const askEvery = 1_000
-const answersWithin = 5_000
+/** The time within which the daemon must be ready. */
+const startTimeoutMs = 120_000
+const pollIntervalMs = 1_000
+const requestTimeoutMs = 5_000
 
 /** Runs the daemon until it is stopped. Throws a Fault or a misuse error if there is nothing to show. */
 export async function tryPlatform(
@@ -88,7 +87,10 @@ async function tokenOf(terminal: Terminal): Promise<string | undefined> {
   )
 }
 
-/** Fetches the project or group from the platform before the daemon is started, and prints the result. Throws a Fault with a remedy. */
+/**
+ * Fetches the project or group from the platform before the daemon is started, and prints the result. Throws a Fault that says how to fix the
+ * problem.
+ */
 async function ask(
   terminal: Terminal,
   env: NodeJS.ProcessEnv,
@@ -141,14 +143,14 @@ async function show(
   { options, env, terminal }: { options: TryOptions; env: NodeJS.ProcessEnv; terminal: Terminal },
   stopping: AbortSignal,
 ): Promise<number> {
-  const readiness = await Promise.race([daemon.ready(`${pages}readyz`, readyWithin), stopped(stopping)])
+  const readiness = await Promise.race([daemon.ready(`${pages}readyz`, startTimeoutMs), stopped(stopping)])
   if (readiness === 'stopped') return exitCode.done
   if (readiness !== 'ready') return fail('The daemon did not become ready.', daemon, terminal)
   const isOpened = options.open && openBrowser(pages, terminal)
   print(terminal, `${isOpened ? 'The pages open in your browser' : 'Open the pages in your browser'}: ${pages}`)
   print(
     terminal,
-    'They show the pipelines of the last 24 hours and those that run now, and are updated every 10 seconds.',
+    'They show the pipelines of the last 24 hours and those that are running now, and are updated every 10 seconds.',
   )
   print(
     terminal,
@@ -169,7 +171,7 @@ const overviewShape = z.object({ active: z.number(), notices: z.array(noticeShap
 async function follow(pages: string, terminal: Terminal, stopping: AbortSignal): Promise<void> {
   const { stdout } = terminal
   const printed = new Set<string>()
-  let words = ''
+  let lastLine = ''
   while (!stopping.aborted) {
     const [list, overview] = await Promise.all([
       answer(`${pages}api/pipelines`, listShape),
@@ -178,23 +180,23 @@ async function follow(pages: string, terminal: Terminal, stopping: AbortSignal):
     for (const { level, what, remedy } of overview?.notices ?? []) {
       if (level !== 'problem' || printed.has(what)) continue
       printed.add(what)
-      print(terminal, `${stdout.isTTY === true && words !== '' ? '\n' : ''}! ${plainLine(`${what} ${remedy}`)}`)
-      words = ''
+      print(terminal, `${stdout.isTTY === true && lastLine !== '' ? '\n' : ''}! ${plainLine(`${what} ${remedy}`)}`)
+      lastLine = ''
     }
     if (list !== undefined && overview !== undefined) {
       const { total } = list
-      const next = `Found ${total ?? 'many'} ${total === 1 ? 'pipeline' : 'pipelines'}, ${overview.active} running.`
+      const line = `Found ${total ?? 'many'} ${total === 1 ? 'pipeline' : 'pipelines'}, ${overview.active} running.`
       // On a terminal, the previous line is overwritten.
-      if (next !== words) stdout.write(stdout.isTTY === true ? `\r\u001b[2K${next}` : `${next}\n`)
-      words = next
+      if (line !== lastLine) stdout.write(stdout.isTTY === true ? `\r\u001b[2K${line}` : `${line}\n`)
+      lastLine = line
     }
-    await sleep(askEvery, undefined, { signal: stopping }).catch(() => undefined)
+    await sleep(pollIntervalMs, undefined, { signal: stopping }).catch(() => undefined)
   }
 }
 
 /** Requests JSON. Returns undefined if the response does not have the given shape; a later request may succeed. */
 async function answer<T>(url: string, shape: z.ZodType<T>): Promise<T | undefined> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(answersWithin) }).catch(() => undefined)
+  const response = await fetch(url, { signal: AbortSignal.timeout(requestTimeoutMs) }).catch(() => undefined)
   if (response?.ok !== true) return undefined
   const parsed = shape.safeParse(await response.json().catch(() => undefined))
   return parsed.success ? parsed.data : undefined

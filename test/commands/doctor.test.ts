@@ -154,7 +154,7 @@ it("prints a line for each of the doctor's checks and exits with 0 if everything
   for (const secret of ['a-webhook-token', 'a-platform-token', instance.apiKey]) expect(text).not.toContain(secret)
 })
 
-it('judges a job token by the data that it can read, because it has no user', async () => {
+it('checks which data a job token can read, because a job token has no user', async () => {
   env.PIPESPAN_PLATFORM_TOKEN_TYPE = 'job'
   answering(/^\/user$/, () => restFaults.wrongToken())
   const { code, reported } = await examined()
@@ -164,7 +164,7 @@ it('judges a job token by the data that it can read, because it has no user', as
   expect((await examined()).reported).toContainEqual(expect.objectContaining({ check: 'platform', level: 'failure' }))
 })
 
-it('judges a token that cannot read its own user by the data that it can read', async () => {
+it('checks which data a token can read if it may not read its own user', async () => {
   answering(/^\/user$/, () => restFaults.missingScope())
   expect(await examined()).toEqual({ code: 0, reported: [] })
 })
@@ -282,7 +282,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
   [
     'an unreachable backend',
     async () => atNobody('OTEL_EXPORTER_OTLP_ENDPOINT', 'http://'),
-    failure('export', 'Check host and port of the endpoint, and that the backend listens there.', /ECONNREFUSED/),
+    failure('export', 'Check the host and port of the endpoint, and that the backend listens there.', /ECONNREFUSED/),
   ],
   [
     'a certificate of an unknown authority',
@@ -305,7 +305,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
 ]
 
 it.each(broken.map(([what, arrange, ...found]) => ({ what, arrange, found })))(
-  'reports $what in the doctor',
+  'reports $what when `pipespan doctor` runs',
   async ({ arrange, found }) => {
     await arrange()
     await finds(...found)
@@ -334,7 +334,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
     /200 with a web page/,
   ],
   [
-    'a page that says it is JSON',
+    'a web page that claims to be JSON',
     server =>
       server.on('request', (_, answer: ServerResponse) =>
         answer.setHeader('content-type', 'application/json').end('<div>'),
@@ -342,12 +342,12 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
     /200 with a web page/,
   ],
   [
-    'a page that is not there',
+    'a 404 without a body',
     server => server.on('request', (_, answer: ServerResponse) => answer.writeHead(404).end()),
     /404 with an empty body/,
   ],
   [
-    'health of its own',
+    'a health check of its own',
     server => server.on('request', (_, answer: ServerResponse) => answer.end('{"status":"ok"}')),
     /200 with JSON of another shape/,
   ],

@@ -1,5 +1,5 @@
-// Kills its own process with SIGKILL at the `KILL_AT`th step. Steps are before and after a file is moved to its final path, before a request is sent,
-// and after its response. It is loaded before the program (`node --import`), whose code does not refer to it.
+// Kills its own process with SIGKILL at the `KILL_AT`th step. There is a step before and after each move of a file to its final path, before each
+// request, and after its response. It is loaded before the program (`node --import`), whose code does not refer to it.
 import fs from 'node:fs/promises'
 import { subscribe } from 'node:diagnostics_channel'
 import { syncBuiltinESMExports } from 'node:module'

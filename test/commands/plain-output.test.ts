@@ -14,7 +14,7 @@ import { openSqlite } from '../support/stores.ts'
 import { complain, print, printJson, table } from '../../src/lib/terminal.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
-/** A hostile text with colours, a link, a clear-screen sequence, various line endings, reversed and invisible text, and a shell command. */
+/** Hostile text with colours, a link, a clear-screen sequence, various line endings, reversed and invisible text, and a shell command. */
 const hostile =
   'a\u001b[31mb\u001b]8;;https://evil.example\u0007c\u001b]8;;\u0007\u001b[2J\u009b1Ad\r\n✓ all: is fine\u2028\u202ecod\u2066\u200b\ufeff\u00ad$(touch x)\'"`id`'
 const controls = /[\p{Cf}\p{Cs}\u2028\u2029]|[^\P{Cc}\n\t]/u

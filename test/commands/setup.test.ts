@@ -147,7 +147,7 @@ describe('the command `pipespan setup`', () => {
 
   // If `isFull` is set, the setup is killed at each step in turn, until a run completes without being killed.
   it(
-    'completes the setup in the next run after being killed between any two steps, without duplicates',
+    'completes the setup in the next run, without duplicates, if it was killed between any two steps',
     { timeout: 600_000 },
     async () => {
       const some = [14, 28]

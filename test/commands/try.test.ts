@@ -237,7 +237,7 @@ describe('`pipespan try` when it cannot show anything', () => {
       /[Ww]eb page.*Check PIPESPAN_PLATFORM_URL/,
     ],
     ['a platform that is down', storefront, { status: 503, body: '' }, /cannot serve requests at the moment/],
-  ])('prints a remedy at once for %s', async (_, target, reply, message) => {
+  ])('fails at once for %s, and says how to fix the problem', async (_, target, reply, message) => {
     const { api } = await platform()
     api.misbehave = () => reply
     const { code, stderr } = await runCommand(['try', api.url, target], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -246,7 +246,7 @@ describe('`pipespan try` when it cannot show anything', () => {
     expect(code).toBe(1)
   })
 
-  it('prints a remedy if nothing listens at the address', async () => {
+  it('fails with the network error if nothing listens at the address', async () => {
     const [port = 0] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
     const { code, stderr } = await runCommand(['try', url, storefront], { PIPESPAN_PLATFORM_TOKEN: token })
@@ -257,8 +257,13 @@ describe('`pipespan try` when it cannot show anything', () => {
   it.each([
     ['no token and no terminal', ['https://git.example.com', 'a/b'], {}, 'set PIPESPAN_PLATFORM_TOKEN'],
     ['no project or group', ['https://git.example.com'], {}, 'Give a project or group'],
-    ['an address that is none', ['git.example.com', 'a/b'], {}, 'must be an http or https URL'],
-    ['a project elsewhere', ['https://git.example.com', 'https://other.example/a'], {}, 'is not the platform'],
+    ['an invalid address', ['git.example.com', 'a/b'], {}, 'must be an http or https URL'],
+    [
+      'a project on another platform',
+      ['https://git.example.com', 'https://other.example/a'],
+      {},
+      'is not the platform',
+    ],
     ['a password in the address', ['https://u:p@git.example.com', 'a'], {}, 'must not contain a user'],
     ['--config', ['https://git.example.com', 'a', '--config', 'x.yaml'], {}, 'Leave --config out'],
     [
@@ -267,13 +272,13 @@ describe('`pipespan try` when it cannot show anything', () => {
       { PIPESPAN_PLATFORM_TOKEN: token, PIPESPAN_PLATFORM_BUDGET: 'x' },
       'PIPESPAN_PLATFORM_BUDGET',
     ],
-  ])('prints a remedy at once if it is started with %s', async (_, args, env, message) => {
+  ])('fails at once if it is started with %s, and says how to fix the problem', async (_, args, env, message) => {
     const { code, stderr } = await runCommand(['try', ...args], env)
     expect(stderr).toContain(message)
     expect(code).toBe(2)
   })
 
-  it('prints a remedy if the folder for --keep cannot be created', async () => {
+  it('fails if the folder for --keep cannot be created, and says to give another folder', async () => {
     const { api } = await platform()
     const file = path.join(temporaryFolder(), 'file')
     writeFileSync(file, '')
@@ -301,7 +306,7 @@ it.each([
   ['https://git.example.com/groups/team/sub/-/issues', undefined, 'https://git.example.com', 'team/sub'],
   ['https://example.com/git', 'https://example.com/git/team/shop', 'https://example.com/git', 'team/shop'],
 ])(
-  'determines the platform and the project or group from %s %s as a person may type or paste them',
+  'finds the platform and the project or group in the arguments %s %s, as a person may type or paste them',
   (url, named, base, name) => {
     expect(targetOf(url, named)).toEqual({ url: base, name })
   },

@@ -14,12 +14,15 @@ const ofSecrets: Readonly<Record<string, string>> = {
   timestamp: "Synchronize the platform's clock and this machine's with NTP.",
 }
 
-/** The minimum share of rejected deliveries for a warning. A smaller share comes from strangers, or from the time before the secret was corrected. */
+/**
+ * The minimum share of rejected deliveries for a warning. A smaller share is probably from strangers, or from the time before the secret was
+ * corrected.
+ */
 const minShare = 0.1
 
 /**
- * The minimum number of rejected deliveries for a warning. A smaller number comes from scanners: a daemon that has just started may have received
- * more requests from scanners than webhooks.
+ * The minimum number of rejected deliveries for a warning. A smaller number is probably from scanners: a daemon that has just started may have
+ * received more requests from scanners than webhooks.
  */
 const minRefusals = 5
 

@@ -1,5 +1,5 @@
-// Checks the destinations: sends an empty export for each signal and explains the response: TLS, credentials, address. Also shows which destinations
-// accept a project, according to the project selection in the configuration and in each destination.
+// Checks the destinations: sends an empty export for each signal, and explains what is wrong if it fails (TLS, credentials, address). Also shows
+// which destinations accept a project, according to the project selection in the configuration and in each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
@@ -97,7 +97,7 @@ async function checkSignal(
   }
 }
 
-/** The meanings of responses other than success, with remedies. */
+/** For each kind of failure: the level of the finding, what is wrong, and how to fix it. */
 const meanings = {
   unauthorized: [
     'failure',
@@ -145,9 +145,9 @@ function remedyOf(message: string): string {
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return 'Check the name in the endpoint, and that this machine can resolve it.'
   if (message.includes('ECONNREFUSED'))
-    return 'Check host and port of the endpoint, and that the backend listens there.'
+    return 'Check the host and port of the endpoint, and that the backend listens there.'
   if (/closes the connection|is not HTTP/.test(message))
-    return 'Check the port: OTLP/HTTP usually listens at 4318, and OTLP/gRPC at 4317. Check the proxies in between, too.'
+    return 'Check the port: OTLP/HTTP usually listens on 4318, and OTLP/gRPC on 4317. Check the proxies in between, too.'
   return 'Check the endpoint, and the firewalls and proxies between this machine and the backend.'
 }
 

@@ -58,7 +58,7 @@ async function checkOwner(
   const findings: Finding[] = []
   if (left > 0)
     findings.push(
-      report('warning', `The list of hooks of ${name} is longer than what is read: the rest was not checked.`),
+      report('warning', `The list of hooks of ${name} is too long to be read completely: the rest was not checked.`),
     )
   for (const hook of own) {
     const flags = flagsOf(hookEventsOf(config.events), owner)

@@ -16,7 +16,7 @@ export const call: CallOptions = { priority: 'enrich' }
  * The maximum clock difference that causes no warning, ms. Signed webhooks are rejected only beyond five minutes, but logs and traces are hard to
  * compare long before that.
  */
-const clockMayDiffer = 30_000
+const maxClockDifferenceMs = 30_000
 
 /** Returns the polled projects and groups, whose webhooks and permissions are checked. */
 export function ownersOf({ poll }: Config): { readonly owner: HookOwner; readonly name: string }[] {
@@ -103,7 +103,7 @@ export async function checkClock(config: Config): Promise<Finding> {
     const offset = await askClockOffset(config, url)
     if (offset === undefined) return report('skipped', 'The platform does not report its time.')
     const off = Math.round(offset / 1_000)
-    if (Math.abs(off) * 1_000 <= clockMayDiffer) return report('fine', 'The clocks agree.')
+    if (Math.abs(off) * 1_000 <= maxClockDifferenceMs) return report('fine', 'The clocks agree.')
     return report(
       'warning',
       `The platform's clock is ${Math.abs(off)} s ${off > 0 ? 'ahead of' : 'behind'} this machine's.`,

@@ -13,11 +13,11 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 /** The share of the size limit at which the store counts as nearly full. */
 const nearlyFull = 0.8
 /** The number of pipelines whose instance is checked. */
-const lookedAt = 200
+const maxChecked = 200
 
 const report = reportOf('store')
 
-/** In the result, `store` is undefined if there is no store yet, or if it cannot be opened. */
+/** Checks the store. Also returns the store, or undefined if there is no store yet or it cannot be opened. */
 export async function checkStore(config: Config): Promise<{ findings: Finding[]; store?: SharedStore }> {
   const { url, maxSize } = config.store
   if (url.engine === 'sqlite' && !existsSync(url.path)) return { findings: [notYet(url.path)] }
@@ -64,7 +64,7 @@ export async function checkInstances(urls: readonly (string | undefined)[], stor
   const own = known.join(', ')
   if (known.length === 0)
     return foreign('skipped', 'No platform is configured: the instance is taken from each delivery.')
-  const { runs } = await store.views.search({ limit: lookedAt })
+  const { runs } = await store.views.search({ limit: maxChecked })
   const others = new Map<string, number>()
   for (const { run } of runs) {
     const { instance } = run.key

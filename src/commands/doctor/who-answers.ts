@@ -6,7 +6,7 @@ import type { Config } from '../../daemon/configuration/options.ts'
 
 type Answerer =
   | { readonly is: 'daemon'; readonly ready: boolean; readonly message: string }
-  /** The program that responds is not the daemon. `what` follows the words "but it is not Pipespan: ". */
+  /** The program that responds is not the daemon. `what` describes its response, such as "200 with a web page". */
   | { readonly is: 'another'; readonly what: string }
   | { readonly is: 'nobody'; readonly reason: string }
 

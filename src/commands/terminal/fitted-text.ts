@@ -1,4 +1,4 @@
-// Fits texts into the columns of a terminal. Wide characters (東) and emoji take two columns, combining characters none.
+// Fits text into the columns of a terminal. Wide characters (東) and emoji take two columns, combining characters none.
 import stringWidth from 'string-width'
 import { withoutControls } from '../../lib/plain-text.ts'
 
@@ -20,7 +20,7 @@ export function withoutLast(text: string): string {
     .join('')
 }
 
-/** Returns the width of a text in columns. */
+/** Returns the width of a string in columns. */
 export function widthOf(text: string): number {
   return stringWidth(text)
 }

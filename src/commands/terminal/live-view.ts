@@ -161,7 +161,7 @@ function spanStatusOf(status: string): WaterfallSpan['status'] {
 interface Screen {
   /** The key of the selected pipeline. The pipeline stays selected when its line moves. */
   readonly selected?: string | undefined
-  /** Only pipelines that contain this text are listed. If it is empty, all pipelines are listed. */
+  /** Only pipelines whose status or names contain this string are listed. If it is empty, all pipelines are listed. */
   readonly filter: string
   /** Whether pressed keys are added to the filter. */
   readonly isTyping: boolean

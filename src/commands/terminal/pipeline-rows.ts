@@ -23,9 +23,9 @@ const maxNames = 3
 /** A pipeline is slow if it takes longer than `slack` times the 95th percentile of at least `minRuns` runs. The web pages use the same rule. */
 const [minRuns, slack] = [20, 1.1]
 /** The number of columns that a line uses for its status mark and for the gaps between columns. */
-const frame = 4 + 4 * 2
+const frameColumns = 4 + 4 * 2
 
-/** Formats a line for each pipeline. `width` is the width of the screen; if it is Infinity, columns are as wide as their texts. */
+/** Formats a line for each pipeline. `width` is the width of the screen; if it is Infinity, each column is as wide as its longest value. */
 export function pipelineRows(
   pipelines: readonly LivePipeline[],
   { width, selected }: { readonly width: number; readonly selected?: string | undefined },
@@ -33,7 +33,7 @@ export function pipelineRows(
   const cells = pipelines.map(cellsOf)
   const widest = (column: keyof Cells): number => Math.max(0, ...cells.map(one => widthOf(one[column])))
   const [took, usual] = [widest('took'), widest('usual')]
-  const room = Math.max(0, width - frame - took - usual)
+  const room = Math.max(0, width - frameColumns - took - usual)
   const project = Math.min(widest('project'), Math.max(8, Math.floor(room * 0.35)))
   const pipeline = Math.min(widest('pipeline'), Math.max(8, Math.floor((room - project) * 0.5)))
   return pipelines.map((one, index) => {
@@ -99,7 +99,7 @@ export function keyOf({ instance, pipelineId }: LivePipeline): string {
   return `${instance} ${pipelineId}`
 }
 
-/** Whether the pipeline's status or one of its names contains this text. Every pipeline matches an empty text. */
+/** Whether the pipeline's status or one of its names contains this string. Every pipeline matches an empty string. */
 export function matches({ project, pipelineId, name, ref, status, jobs }: LivePipeline, text: string): boolean {
   const wanted = text.toLowerCase()
   const texts = [project, `#${pipelineId}`, name ?? '', ref ?? '', status, ...jobs.map(job => job.name)]

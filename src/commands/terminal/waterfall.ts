@@ -37,8 +37,8 @@ type Children = ReadonlyMap<string | undefined, readonly WaterfallSpan[]>
 
 const marks: Readonly<Record<string, string>> = { success: '✓', failed: '✗', canceled: '■', skipped: '»', running: '●' }
 const durationColumns = 9
-const narrowestBar = 10
-const narrowestLabel = 8
+const minBarWidth = 10
+const minLabelWidth = 8
 const maxNoteLength = 40
 
 /** Draws one tree for each span whose parent is not among `spans`, with a blank line between trees. The text ends without a line feed. */
@@ -89,12 +89,12 @@ function layoutOf(root: WaterfallSpan, lines: readonly Line[], width: number): L
   const note = Math.min(maxNoteLength, Math.floor(width / 3), longest(jobs.map(({ span }) => noteOf(span))))
   const others = durationColumns + note + 4
   const wanted = longest(jobs.map(line => labelOf(line, stage)))
-  const label = Math.max(narrowestLabel, Math.min(wanted, width - others - narrowestBar, Math.floor(width / 2)))
+  const label = Math.max(minLabelWidth, Math.min(wanted, width - others - minBarWidth, Math.floor(width / 2)))
   const all = [root, ...lines.map(({ span }) => span)]
   const axis = {
     start: Math.min(...all.map(({ start }) => start)),
     end: Math.max(...all.map(({ end }) => end)),
-    columns: Math.max(narrowestBar, width - label - others),
+    columns: Math.max(minBarWidth, width - label - others),
   }
   return { stage, label, note, axis }
 }
@@ -156,7 +156,7 @@ function headline(
     ...(withTrace && span.traceId !== '' ? [`trace ${span.traceId}`] : []),
   ]
   const rest = ` · ${text(words.join(' · '))}`
-  const name = fitted(text(span.name), Math.max(narrowestLabel, width - 2 - widthOf(rest)))
+  const name = fitted(text(span.name), Math.max(minLabelWidth, width - 2 - widthOf(rest)))
   return `${paint(colorOf(span), mark(span))} ${paint('bold', name)}${rest}`
 }
 
