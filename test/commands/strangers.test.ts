@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { runCommand } from '../e2e/run-command.ts'
 
-type Stranger = 'page' | 'words' | 'mail' | 'closing' | 'nobody'
+type Stranger = 'a web page' | 'plain text' | 'a mail server' | 'a closed connection' | 'nothing'
 const ports = new Map<Stranger, number>()
 const servers: Server[] = []
 
@@ -15,12 +15,12 @@ beforeAll(async () => {
     createServer(socket => onConnection(socket.on('error', () => undefined)))
   const listening: readonly [Stranger, Server][] = [
     [
-      'page',
+      'a web page',
       createHttpServer((_, answer) => answer.setHeader('content-type', 'text/html').end('<!doctype html>Hello')),
     ],
-    ['words', createHttpServer((_, answer) => answer.end('It works'))],
-    ['mail', talk(socket => socket.end('220 mail.example.com ESMTP\r\n'))],
-    ['closing', talk(socket => socket.destroy())],
+    ['plain text', createHttpServer((_, answer) => answer.end('It works'))],
+    ['a mail server', talk(socket => socket.end('220 mail.example.com ESMTP\r\n'))],
+    ['a closed connection', talk(socket => socket.destroy())],
   ]
   for (const [name, server] of listening) {
     await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -28,7 +28,7 @@ beforeAll(async () => {
     servers.push(server)
   }
   const [free = 0] = await freePorts(1)
-  ports.set('nobody', free)
+  ports.set('nothing', free)
 })
 afterAll(() => {
   for (const server of servers) server.close()
@@ -55,21 +55,24 @@ async function complaintOf(command: keyof typeof commands, stranger: Stranger): 
 }
 
 const noPlatform = /web page answered instead of the platform's API|response does not come from the platform's API/
-const noTokens = /web page answered instead of the token API|the answer is not from the token API/
+const noTokens = /web page answered instead of the token API|the response is not from the token API/
 const noPostgres = /the server closes the connection before a PostgreSQL handshake/
 
 it.each([
-  // The platform error does not distinguish a web page from other text, because the configured address is wrong in either case.
-  ['hooks', 'page', noPlatform],
-  ['hooks', 'words', noPlatform],
-  ['tokens', 'page', noTokens],
-  ['tokens', 'words', /not a list of tokens.*check PIPESPAN_OBSERVABILITY_URL/],
-  ['tokens', 'mail', /did not answer \(its answer is not HTTP/],
-  ['tokens', 'closing', /did not answer \(it closes the connection/],
-  ['tokens', 'nobody', /did not answer \(connect ECONNREFUSED/],
-  ['store', 'words', noPostgres],
-  ['store', 'closing', noPostgres],
-  ['store', 'nobody', /ECONNREFUSED/],
-] as const)('reports the problem if %s connects to the wrong service: %s', async (command, stranger, sentence) => {
-  expect(await complaintOf(command, stranger)).toMatch(sentence)
-})
+  // The platform's client reports the same error for a web page and for plain text, because the configured address is wrong in either case.
+  ['hooks', 'a web page', noPlatform],
+  ['hooks', 'plain text', noPlatform],
+  ['tokens', 'a web page', noTokens],
+  ['tokens', 'plain text', /not a list of tokens.*check PIPESPAN_OBSERVABILITY_URL/],
+  ['tokens', 'a mail server', /did not answer \(its answer is not HTTP/],
+  ['tokens', 'a closed connection', /did not answer \(it closes the connection/],
+  ['tokens', 'nothing', /did not answer \(connect ECONNREFUSED/],
+  ['store', 'plain text', noPostgres],
+  ['store', 'a closed connection', noPostgres],
+  ['store', 'nothing', /ECONNREFUSED/],
+] as const)(
+  'reports the problem if the command `%s` finds %s at the configured address',
+  async (command, stranger, sentence) => {
+    expect(await complaintOf(command, stranger)).toMatch(sentence)
+  },
+)

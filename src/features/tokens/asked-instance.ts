@@ -30,12 +30,12 @@ export function instanceOf({ observability }: TokenOptions, proxies: Proxies): A
 /** Whether the instance drops telemetry without a valid token. `unknown` means that no request was sent yet, or that the instance did not respond. */
 export type Enforcement = 'on' | 'off' | 'unknown'
 
-/** The caching time of a response, ms. */
+/** How long a response is cached, ms. */
 const maxAge = 60_000
 
 /**
  * Returns the enforcement state for the page. The page does not wait: it gets the last known state, and an old state is refreshed in the background.
- * Undefined in the same cases as `instanceOf`.
+ * Returns undefined if the observability instance or its API key is not configured.
  */
 export function enforcementOf(options: TokenOptions, proxies: Proxies, clock: Clock): (() => Enforcement) | undefined {
   const ask = instanceOf(options, proxies)
@@ -76,7 +76,7 @@ export async function checkEnforcement(
     if (without.length === 0) return report('fine', 'Enforcement is on, and every destination has a token.')
     return report(
       'failure',
-      `Enforcement is on, and ${without.join(', ')} has no token: its telemetry is dropped.`,
+      `Enforcement is on, and telemetry is dropped because these destinations have no token: ${without.join(', ')}.`,
       'Create one with `pipespan tokens create`, and set it as the destination’s token.',
     )
   } catch (error) {

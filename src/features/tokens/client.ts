@@ -91,7 +91,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const action = 'list the ingest tokens'
     const answer = await ask('GET', 'tokens', action)
     const tokens = readList(parsed(answer.text), Date.now())
-    if (tokens === undefined) throw errorOfBody(answer, action, 'the answer is incomplete, or not a list of tokens')
+    if (tokens === undefined) throw errorOfBody(answer, action, 'the response is incomplete, or not a list of tokens')
     return tokens
   }
 
@@ -100,7 +100,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const answer = await ask('GET', 'state', action)
     const enabled = readState(parsed(answer.text))
     if (enabled === undefined)
-      throw errorOfBody(answer, action, 'the answer is incomplete, or has no enforcement state')
+      throw errorOfBody(answer, action, 'the response is incomplete, or has no enforcement state')
     return enabled
   }
 
@@ -122,7 +122,7 @@ export function createIngestTokens(options: InstanceOptions): IngestTokens {
     const action = `create an ingest token named "${name}"`
     const answer = await ask('POST', 'tokens', action, { name })
     const token = readCreated(parsed(answer.text))
-    if (token === undefined) throw errorOfBody(answer, action, 'the answer is incomplete, or has no token')
+    if (token === undefined) throw errorOfBody(answer, action, 'the response is incomplete, or has no token')
     if (!isSendable(token.value))
       throw errorOfBody(answer, action, 'the token in the answer cannot be sent in an HTTP header')
     return { value: new Secret(token.value), id: token.id }

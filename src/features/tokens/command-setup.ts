@@ -99,7 +99,7 @@ export async function withTokens(
 
 const isToken = (setting: string): boolean => /^(observability|destinations\[\d+\])\.token$/.test(setting)
 
-/** Symbolic links are followed. */
+/** Whether the token file at `path` is the target. Symbolic links are followed. */
 function isAt(path: string | undefined, target: string | undefined): boolean {
   const address = target === undefined ? undefined : parseTarget(target)
   return path !== undefined && address?.kind === 'file' && real(path) === real(address.path)

@@ -102,7 +102,7 @@ export function addTokenCommands(line: ConfiguredLine<TokenOptions>): void {
   )
 }
 
-/** Parses a target from the command line. Invalid text ends the program before anything is done. */
+/** Parses a target from the command line. An invalid target ends the program before anything is done. */
 function targetAddress(text: string): string {
   try {
     parseTarget(text)

@@ -11,7 +11,7 @@ export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; rea
  * treated as no store.
  */
 export async function waitForDaemons(
-  { parts, pace, options, target }: RotationSession,
+  { parts, timing, options, target }: RotationSession,
   fingerprint: string,
   older: readonly string[],
   since: number,
@@ -30,12 +30,12 @@ export async function waitForDaemons(
     const end = hasNoReports ? untilWithoutReports : until
     const now = clock.now()
     if (now >= end) return missing.length === 0 ? { kind: 'seen' } : { kind: 'missing', daemons: missing }
-    await clock.sleep(Math.min(pace.pollMs, end - now))
+    await clock.sleep(Math.min(timing.pollMs, end - now))
     await target.renew()
   }
 }
 
-/** Describes what the rotation waits for. The text continues a sentence that begins with "Wait" or "Waiting". */
+/** Describes what the rotation waits for, as the rest of a sentence that begins with "Wait" or "Waiting". */
 export async function expectation(
   { store, target }: RotationParts,
   { graceMs, force }: RotationOptions,
@@ -45,7 +45,7 @@ export async function expectation(
   if (store === undefined || reports?.length === 0) {
     return `${Math.max(graceMs, target.minGraceMs) / 1000} s: there are no daemon reports on the use of the new token.`
   }
-  const reporters = daemons.size === 0 ? 'the store answers and the daemons in it' : [...daemons].join(', ')
+  const reporters = daemons.size === 0 ? 'the store responds and the daemons that it lists' : [...daemons].join(', ')
   const end = force ? 'the older ones are revoked anyway' : 'the older ones stay valid (exit code 3)'
   return `until ${reporters} report the new token; if any does not within ${graceMs / 1000} s, ${end}.`
 }

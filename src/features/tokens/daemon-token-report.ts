@@ -9,11 +9,12 @@ import type { DaemonReport } from './documents.ts'
 import type { Repository } from '../../core/store/ports/repository.ts'
 
 /** The maximum age of a running daemon's report, ms. An older report belongs to a daemon that is no longer running. */
-export const reportLife = 30_000
+export const maxReportAgeMs = 30_000
 /** The age at which reports of killed daemons are deleted, ms. */
 const retention = 86_400_000
 /**
- * The interval at which the daemon checks its tokens for changes, ms. Short, because a rotation waits until every daemon has reported the new token.
+ * The interval at which the daemon checks its tokens for changes, ms. It is short, because a rotation waits until every daemon has reported the new
+ * token.
  */
 const checkInterval = 1_000
 /** The interval at which an unchanged report is renewed, ms. */

@@ -12,8 +12,8 @@ const minListInterval = 600_000
 type WatchedToken = Pick<ListedToken, 'id' | 'name' | 'valid' | 'expiresAt'>
 
 /**
- * Returns a function that lists the tokens at most once per `minListInterval`. Otherwise, and if the instance does not respond, it returns no
- * conditions.
+ * Returns a function that returns the conditions of tokens. It lists the tokens at most once every ten minutes. In between, and if the instance does
+ * not respond, it returns no conditions.
  */
 export function watchExpiry(
   list: () => Promise<readonly WatchedToken[]>,
@@ -21,11 +21,11 @@ export function watchExpiry(
 ): (now: Millis) => Promise<readonly Condition[]> {
   /** The watched tokens by id, with their expiry. They are kept because the instance may not list a revoked token. */
   const expiries = new Map<string, WatchedToken>()
-  let askedAt = -Infinity
+  let listedAt = -Infinity
 
   return async now => {
-    if (elapsed(clock) - askedAt < minListInterval) return []
-    askedAt = elapsed(clock)
+    if (elapsed(clock) - listedAt < minListInterval) return []
+    listedAt = elapsed(clock)
     let listed: readonly WatchedToken[]
     try {
       listed = await list()

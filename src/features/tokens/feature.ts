@@ -16,7 +16,7 @@ import { watchExpiry } from './expiry.ts'
 import type { Thing } from '../../platform/port/asking.ts'
 
 /** The interval between two queries to the observability instance for the token gauges, ms. */
-const gaugesEvery = 600_000
+const gaugesIntervalMs = 600_000
 
 /** The timeout of one request during the setup, ms. It is short because a person is waiting for the result. */
 const setupTimeoutMs = 15_000
@@ -59,5 +59,5 @@ function things(options: TokenOptions, { proxies }: Surroundings): readonly Thin
   const ask = instanceOf(options, proxies)
   if (ask === undefined) return []
   const collect: Thing['collect'] = async () => ({ points: await ask(ingestGauges) })
-  return [{ kind: 'ingest_tokens', of: options.observability.url ?? '', every: gaugesEvery, atLeast: 2, collect }]
+  return [{ kind: 'ingest_tokens', of: options.observability.url ?? '', every: gaugesIntervalMs, atLeast: 2, collect }]
 }

@@ -40,7 +40,7 @@ export function createFileTarget(path: string): Target {
       guarded(`lock ${path}`, async () => {
         const file = await real()
         const lock = tryLock(`${file}.rotation.lock`)
-        if (lock === undefined) throw new RotationBusy(address, 'it holds the lock beside the file')
+        if (lock === undefined) throw new RotationBusy(address, 'it holds the lock next to the file')
         // If a rotation was killed before the rename, the `.new` file still contains its unused token.
         await rm(`${file}.new`, { force: true }).catch((error: unknown) => releaseAnd(lock, error))
         return {

@@ -1,4 +1,4 @@
-// The errors of the observability instance's token API, with the action that failed, the response and a remedy.
+// The errors of the observability instance's token API. Each error names the action that failed and the response, and says how to fix the problem.
 import { Fault } from '../../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
@@ -68,7 +68,7 @@ function reasonOf(status: number, isPage: boolean): readonly [what: string, reme
     const what = status === 429 ? 'there were too many requests' : 'the observability instance cannot answer now'
     return [what, 'Try again later; if this persists, check the health of the instance.']
   }
-  if (isPage || status < 400) return ['the answer is not from the token API', checkAddress]
+  if (isPage || status < 400) return ['the response is not from the token API', checkAddress]
   if (status === 403) {
     const remedy = 'Use a key of a user with the Editor role, or of an administrator.'
     return ['the API key has no permission for this', remedy]
@@ -84,8 +84,8 @@ function reasonOf(status: number, isPage: boolean): readonly [what: string, reme
  */
 export function errorOfUnrevoked(id: string, status: number): InstanceError {
   return new InstanceError(
-    `Could not revoke the ingest token ${id}: the answer was ${status}, but the token is still listed as valid.`,
-    'Check PIPESPAN_OBSERVABILITY_URL, proxies before the instance and its version; until then the token can be used.',
+    `Could not revoke the ingest token ${id}: the response was ${status}, but the token is still listed as valid.`,
+    'Check PIPESPAN_OBSERVABILITY_URL, the proxies in front of the instance, and its version; until then the token can be used.',
     { status, uncertain: false },
   )
 }
@@ -96,7 +96,7 @@ export function errorOfBody(answer: Answer & { kind: 'answered' }, action: strin
   const html = isHtml(answer)
   return new InstanceError(
     `Could not ${action}: ${html ? 'a web page answered instead of the token API' : problem} (${status}).`,
-    html ? checkAddress : 'A proxy may be altering answers; also check PIPESPAN_OBSERVABILITY_URL.',
+    html ? checkAddress : 'A proxy may be altering responses; also check PIPESPAN_OBSERVABILITY_URL.',
     { status, uncertain: true },
   )
 }

@@ -18,7 +18,9 @@ export function blankJournal(target: string, instance: string): Journal {
   return { version: 1, revision: 0, target, instance, older: [] }
 }
 
-/** Parses the JSON of a journal. Throws a RotationError that names `place` if the text is damaged or was written by a newer version of Pipespan. */
+/**
+ * Parses the JSON of a journal. Throws a RotationError that names `place` if the journal is damaged or was written by a newer version of Pipespan.
+ */
 export function parseJournal(text: string, place: string): Journal {
   try {
     return rotationJournal.parse(JSON.parse(text))

@@ -76,7 +76,7 @@ export function createSecretApi(name: SecretName, options: KubernetesOptions): S
     const { data } = secretObject.safeParse(parsed(answer.text))
     if (data === undefined) {
       throw new RotationError(
-        `Could not ${verb} the Secret ${name.namespace}/${name.secret}: the answer is incomplete, or not a Secret.`,
+        `Could not ${verb} the Secret ${name.namespace}/${name.secret}: the response is incomplete, or not a Secret.`,
         'Check that KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT point to the Kubernetes API.',
       )
     }

@@ -25,7 +25,7 @@ export async function makeToken(session: RotationSession): Promise<Secret> {
   const proof = await proveWithRetries(session, value)
   if (proof.kind !== 'accepted') {
     await discard(session, token)
-    const reason = proof.kind === 'refused' ? `it answers ${proof.status}` : proof.reason
+    const reason = proof.kind === 'refused' ? `it responded with ${proof.status}` : proof.reason
     throw new RotationError(
       `The OTLP endpoint does not accept the new token (${reason}); the target is unchanged, and the new token is revoked.`,
       'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
@@ -72,20 +72,20 @@ async function create(session: RotationSession): Promise<CreatedToken> {
 
 /** Finds a new token's ID if the creation response contains none: the new token is the one that was not listed before. */
 async function identify(session: RotationSession, before: readonly string[]): Promise<string> {
-  const { log, parts, pace, options, target } = session
-  const until = elapsed(parts.clock) + pace.creationMs
+  const { log, parts, timing, options, target } = session
+  const until = elapsed(parts.clock) + timing.creationMs
   let fresh: readonly ListedToken[] = []
   for (;;) {
     fresh = appearedSince(await parts.instance.list(), options.name, before)
     const [first] = fresh
     if (first !== undefined && fresh.length === 1) return first.id
     if (fresh.length > 1 || elapsed(parts.clock) >= until) break
-    await parts.clock.sleep(pace.pollMs)
+    await parts.clock.sleep(timing.pollMs)
     await target.renew()
   }
   if (fresh.length === 0) {
     throw new RotationError(
-      'The instance answered with a new token, but its list does not show it; the target is unchanged.',
+      'The instance created a new token, but does not list it; the target is unchanged.',
       'Run again: the next run looks for it and revokes it.',
     )
   }
@@ -121,7 +121,7 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
 export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
-    // No other token is valid any more, so this one must stay valid until a newer one exists.
+    // No other token is valid any more, so this token must stay valid until a newer one exists.
     await log.advance(
       deferred(log.journal, token),
       'over',
@@ -133,12 +133,12 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
 }
 
 /** Tests the token repeatedly until the endpoint accepts it or the timeout expires, because a new token may take a moment to become valid. */
-export async function proveWithRetries({ parts, pace, target }: RotationSession, token: Secret): Promise<Proof> {
-  const until = elapsed(parts.clock) + pace.proofTimeoutMs
+export async function proveWithRetries({ parts, timing, target }: RotationSession, token: Secret): Promise<Proof> {
+  const until = elapsed(parts.clock) + timing.proofTimeoutMs
   for (;;) {
     const proof = await parts.prove(token)
     if (proof.kind === 'accepted' || elapsed(parts.clock) >= until) return proof
-    await parts.clock.sleep(pace.pollMs)
+    await parts.clock.sleep(timing.pollMs)
     await target.renew()
   }
 }

@@ -55,7 +55,7 @@ export function createProver({ url, headers = {}, dispatcher, timeoutMs }: Proof
         : { kind: 'accepted' }
     }
     if (status === 401 || status === 403) return { kind: 'refused', status }
-    return { kind: 'unclear', reason: `the endpoint answered ${status}` }
+    return { kind: 'unclear', reason: `the endpoint responded with ${status}` }
   }
 }
 

@@ -55,9 +55,9 @@ export async function recover(session: RotationSession, value: Secret | undefine
 }
 
 async function clearCreation(session: RotationSession, rotation: RotationUnderWay): Promise<void> {
-  const { log, parts, pace, target } = session
+  const { log, parts, timing, target } = session
   // The deadline is at most `creationMs` from now, because the clock may have been ahead when `startedAt` was written.
-  const until = Math.min(rotation.startedAt, parts.clock.now()) + pace.creationMs
+  const until = Math.min(rotation.startedAt, parts.clock.now()) + timing.creationMs
   let found: readonly ListedToken[] = []
   for (;;) {
     found = appearedSince(await parts.instance.list(), rotation.name, rotation.before).filter(token =>
@@ -65,7 +65,7 @@ async function clearCreation(session: RotationSession, rotation: RotationUnderWa
     )
     // The token may appear a moment later, because the creation request may still have been in flight when its sender was killed.
     if (found.length > 0 || parts.clock.now() >= until) break
-    await parts.clock.sleep(Math.min(pace.pollMs, until - parts.clock.now()))
+    await parts.clock.sleep(Math.min(timing.pollMs, until - parts.clock.now()))
     await target.renew()
   }
   const [orphan] = found

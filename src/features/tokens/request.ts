@@ -41,7 +41,7 @@ export async function send(call: Call): Promise<Answer> {
       ...(call.dispatcher === undefined ? {} : { dispatcher: call.dispatcher }),
     })
     const text = await bounded(response.body)
-    if (text === undefined) return failed(`the answer is larger than ${maxSize} bytes`, true)
+    if (text === undefined) return failed(`the response is larger than ${maxSize} bytes`, true)
     const header = (name: string): string | undefined => [response.headers[name]].flat()[0]
     return {
       kind: 'answered',
@@ -110,7 +110,9 @@ export function wordsOf(text: string, secrets: readonly string[]): string | unde
   return briefly(words, 200, secrets)
 }
 
-/** Parses JSON; returns undefined if the text is not JSON. The parser's error is discarded, because it quotes the text, which may contain a token. */
+/**
+ * Parses JSON; returns undefined if the input is not JSON. The parser's error is discarded, because it quotes the input, which may contain a token.
+ */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

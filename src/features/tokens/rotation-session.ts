@@ -14,11 +14,11 @@ export interface RotationParts {
   readonly store?: RotationStore | undefined
   readonly clock: Clock
   readonly progress: Progress
-  readonly pace?: Partial<Pace>
+  readonly timing?: Partial<Timing>
 }
 
-/** The intervals and timeouts of a rotation. */
-export interface Pace {
+/** The poll interval and the timeouts of a rotation. */
+export interface Timing {
   /** The interval at which the rotation polls the daemons' reports or the token list, ms. */
   readonly pollMs: number
   /** The maximum wait for the OTLP endpoint to accept a new token, ms. */
@@ -27,7 +27,7 @@ export interface Pace {
   readonly creationMs: number
 }
 
-export const defaultPace: Pace = { pollMs: 1000, proofTimeoutMs: 30_000, creationMs: 15_000 }
+export const defaultTiming: Timing = { pollMs: 1000, proofTimeoutMs: 30_000, creationMs: 15_000 }
 
 export interface RotationOptions {
   readonly name: string
@@ -61,7 +61,7 @@ export type RotationOutcome =
 /** A running rotation, which holds its target's lock. */
 export interface RotationSession {
   readonly parts: RotationParts
-  readonly pace: Pace
+  readonly timing: Timing
   readonly options: RotationOptions
   readonly target: LockedTarget
   readonly log: Logbook

@@ -1,6 +1,6 @@
 // The store as a rotation uses it, if one is reachable: copies of journals, the rotation history, and the tokens that daemons report.
 import { daemonReports, journals, rotations, type RotationRecord } from './documents.ts'
-import { reportLife } from './daemon-token-report.ts'
+import { maxReportAgeMs } from './daemon-token-report.ts'
 import { StoreError } from '../../lib/fault.ts'
 import type { Journal } from './journal.ts'
 import type { Repositories } from '../../core/store/ports/repository.ts'
@@ -33,7 +33,7 @@ export function rotationStore({ of }: Pick<Repositories, 'of'>): RotationStore {
     tokenReports: async () => {
       const [reports, now] = await Promise.all([reported.all(refuse), reported.now()])
       return reports
-        .filter(({ at }) => now - at < reportLife)
+        .filter(({ at }) => now - at < maxReportAgeMs)
         .flatMap(({ daemon, fingerprints }) => fingerprints.map(tokenFingerprint => ({ daemon, tokenFingerprint })))
     },
   }

@@ -38,7 +38,7 @@ import { makeToken, notHeld, proveWithRetries } from './new-token.ts'
 import { recover } from './recovery.ts'
 import { RotationBusy, type LockedTarget } from './target.ts'
 import {
-  defaultPace,
+  defaultTiming,
   type RotationOptions,
   type RotationOutcome,
   type RotationParts,
@@ -78,7 +78,7 @@ async function underLock(
     ? { ...blankJournal(address, parts.instance.url), revision: newest.revision }
     : newest
   const log = createLogbook(opened, target, parts.store, parts.clock, parts.progress)
-  const session: RotationSession = { parts, options, target, log, pace: { ...defaultPace, ...parts.pace } }
+  const session: RotationSession = { parts, options, target, log, timing: { ...defaultTiming, ...parts.timing } }
   if (isOfOtherInstance) await log.warn(`The tokens of the previous instance (${newest.instance}) are left unchanged.`)
 
   if ((await recover(session, value)) === 'unfinished') {

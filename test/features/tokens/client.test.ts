@@ -136,7 +136,7 @@ describe('token API client', () => {
   )
 })
 
-describe('token API errors, with a message and a remedy', () => {
+describe('token API errors', () => {
   it('fails before it sends anything if the API key is missing or not a valid header value', async () => {
     expect((await faultOf(clientWith(undefined).list())).message).toContain('PIPESPAN_OBSERVABILITY_API_KEY_FILE')
     const error = await faultOf(clientWith('two\nlines').list())
@@ -171,7 +171,7 @@ describe('token API errors, with a message and a remedy', () => {
     [404, 'Check PIPESPAN_OBSERVABILITY_URL', false],
     [418, "The instance's message says why", false],
     [302, 'Check PIPESPAN_OBSERVABILITY_URL', false],
-  ])('reports a token API error with a message and a remedy for HTTP status %i', async (status, remedy, uncertain) => {
+  ])('says how to fix a token API error with the HTTP status %i', async (status, remedy, uncertain) => {
     instance.misbehaveOnce('GET', '/tokens', { status })
     const error = await faultOf(client.list())
     expect(error).toMatchObject({ status, uncertain })

@@ -7,7 +7,7 @@ import { runCommand } from '../../e2e/run-command.ts'
 import { startInstance } from '../../support/observability-instance.ts'
 
 it.each(['folder', 'link'])(
-  'tests a new token at the destination whose token file is the target, also through a symbolic link (%s)',
+  'tests a new token at the destination whose token file is the target, even if the paths differ by a symbolic link (%s)',
   async place => {
     const [first, second] = [closeAfterTest(await startInstance()), closeAfterTest(await startInstance())]
     const root = temporaryFolder()

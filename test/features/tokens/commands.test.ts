@@ -92,7 +92,7 @@ const rotate = {
 const target = () => `file:${file}`
 const plainRevoke = { action: 'revoke', force: false, json: false } as const
 
-describe('tokens create', () => {
+describe('the command `pipespan tokens create`', () => {
   it("prints a created token's value once on standard output, for scripts", async () => {
     const create = { action: 'create', name: 'pipespan', json: false } as const
     const output = await outputOf(terminal => tokensCommand(create, setup(), terminal))
@@ -105,7 +105,7 @@ describe('tokens create', () => {
     expect(JSON.parse(json.out)).toEqual({ id: '102', name: 'pipespan', token: instance.tokens[1]!.value })
   })
 
-  it('without a target, prints how to find and revoke a token that may have been created', async () => {
+  it('prints how to find and revoke a token that may have been created, if there is no target', async () => {
     instance.misbehaveOnce('POST', '/tokens', { status: 503, isDone: true })
     const { code, err } = await tokens({ action: 'create', name: 'pipespan', json: false })
     expect(code).not.toBe(0)
@@ -126,7 +126,7 @@ describe('tokens create', () => {
   })
 })
 
-describe('tokens list', () => {
+describe('the command `pipespan tokens list`', () => {
   it('prints a table of tokens that shows which one is in use', async () => {
     await tokens({ ...rotate, target: target() })
     instance.add('another')
@@ -152,7 +152,7 @@ describe('tokens list', () => {
   })
 })
 
-describe('tokens revoke', () => {
+describe('the command `pipespan tokens revoke`', () => {
   it('revokes an ingest token that is not in use', async () => {
     await tokens({ ...rotate, target: target() })
     const { id } = instance.add('another')
@@ -213,7 +213,7 @@ describe('tokens revoke', () => {
   })
 })
 
-describe('tokens rotate', () => {
+describe('the command `pipespan tokens rotate`', () => {
   it("prints a rotation's progress on standard error and its result on standard output", async () => {
     const { code, out, err } = await tokens({ ...rotate, target: target() })
     expect(code).toBe(0)
@@ -223,7 +223,7 @@ describe('tokens rotate', () => {
     expect(JSON.parse(json.out)).toMatchObject({ outcome: 'rotated', tokenId: '102', revoked: ['101'], warnings: [] })
   })
 
-  it("exits a rotation with 3 if a daemon's report is missing, and with 0 if there is nothing to do", async () => {
+  it('exits with 3 if a daemon does not report the new token, and with 0 if there is nothing to do', async () => {
     await tokens({ ...rotate, target: target() })
     expect(await tokens({ ...rotate, target: target(), maxAgeMs: 60_000 })).toMatchObject({ code: 0 })
     store.reports = () => [{ daemon: 'ci-1', tokenFingerprint: 'older' }]
@@ -252,7 +252,7 @@ describe('tokens rotate', () => {
   })
 })
 
-describe('enforcement commands', () => {
+describe('the command `pipespan enforcement`', () => {
   it('shows the enforcement state, and disables enforcement', async () => {
     expect((await enforcement('status')).out).toContain('Enforcement is on')
     expect((await enforcement('off')).out).toContain('Enforcement is off')
@@ -272,7 +272,7 @@ describe('enforcement commands', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it('disables enforcement again at once if the token is rejected only under enforcement', async () => {
+  it('disables enforcement again at once if the endpoint then rejects the token', async () => {
     instance.enforced = false
     await writeFile(file, 'a-dead-token')
     const output = await enforcement('on')

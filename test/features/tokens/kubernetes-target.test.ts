@@ -100,7 +100,7 @@ describe('rotating a Secret', () => {
 })
 
 describe('concurrent rotations of a Secret', () => {
-  it('lets one of two concurrent rotations of a Secret finish, and the other report that one is running', async () => {
+  it('finishes one of two concurrent rotations of a Secret, and reports for the other that one is already running', async () => {
     const both = [
       rotateToken(world.parts({ target: quick() }), usual),
       rotateToken(world.parts({ target: quick() }), usual),
@@ -165,17 +165,18 @@ describe('concurrent rotations of a Secret', () => {
   }
 })
 
-describe('Kubernetes API errors, with a message and a remedy', () => {
-  it('names the missing Role if the Kubernetes API answers 403', async () => {
+describe('Kubernetes API errors', () => {
+  it('names the missing Role if the Kubernetes API responds with 403', async () => {
     kubernetes.verbs = ['get']
     await expect(rotateToken(parts(), usual)).rejects.toThrow(
-      // Not its kind: a test before this one in the same process may have had a token that occurs in that word.
+      // The pattern does not contain "secrets", the kind of the resource: that word is redacted if an earlier test in this process used a token that
+      // occurs in it.
       /cannot patch resource .*verbs get and patch on .*resourceNames \["ingest"\]/,
     )
     expect(world.instance.tokens).toHaveLength(0)
   })
 
-  it('reports a 401, a 404 and an immutable Secret from the Kubernetes API with a remedy', async () => {
+  it('says how to fix a 401 or 404 from the Kubernetes API, and an immutable Secret', async () => {
     const own = kubernetes.accountToken
     kubernetes.accountToken = 'another'
     await expect(target().peek()).rejects.toThrow('check the mount of the service account')

@@ -33,7 +33,7 @@ it('replaces a configured authorization header with the tested token', async () 
 })
 
 it.each([{ status: 503 }, { status: 404 }, 'lost', 'silent'] as const)(
-  'leaves it undecided whether a token is accepted after %o',
+  'reports that it is unclear whether the endpoint accepts a token after %o',
   async how => {
     instance.misbehaveOnce('POST', '/v1/traces', how)
     const timeoutMs = how === 'silent' ? 300 : undefined
@@ -46,7 +46,7 @@ it.each([
   ['text/plain', '<html></html>', /web page/],
   ['application/grpc', '', /OTLP\/gRPC/],
 ])(
-  'leaves it undecided whether a token is accepted if another kind of server responds with 200: %s',
+  'reports that it is unclear whether the endpoint accepts a token if another kind of server responds with 200: %s',
   async (contentType, body, reason) => {
     const proxy = createServer((_, answer) => answer.setHeader('content-type', contentType).end(body))
     const url = `http://127.0.0.1:${await listen(proxy)}/v1/traces`

@@ -52,7 +52,7 @@ describe('an interrupted rotation', () => {
     ['an hour ahead', 3_600_000],
     ['right', 0],
   ])(
-    'makes the next run wait for a late token for the maximum duration of a creation, with a clock that was %s',
+    'waits in the next run until the interrupted creation of a token has timed out, if the clock was %s',
     async (_, ahead) => {
       const start = Date.now()
       await stopAt('creating', { now: () => start + ahead, sleep: ms => systemClock.sleep(ms) })
@@ -63,7 +63,7 @@ describe('an interrupted rotation', () => {
         now += ms
       }
       await rotateToken(
-        { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+        { ...world.parts({ clock: { now: () => now, sleep } }), timing: { pollMs: 100, creationMs: 250 } },
         usual,
       )
       expect(waits).toEqual([100, 100, 50])
@@ -71,7 +71,7 @@ describe('an interrupted rotation', () => {
     },
   )
 
-  it('loses no token that appears while the next run waits for it', async () => {
+  it('revokes a token that appears while the next run waits for it', async () => {
     const start = Date.now()
     await stopAt('creating', { now: () => start, sleep: ms => systemClock.sleep(ms) })
     let now = start
@@ -80,14 +80,14 @@ describe('an interrupted rotation', () => {
       if (now - start === 200) world.instance.add('pipespan')
     }
     await rotateToken(
-      { ...world.parts({ clock: { now: () => now, sleep } }), pace: { pollMs: 100, creationMs: 250 } },
+      { ...world.parts({ clock: { now: () => now, sleep } }), timing: { pollMs: 100, creationMs: 250 } },
       usual,
     )
     expect(valid()).toEqual([await world.held()])
     expect(world.instance.issued).toHaveLength(2)
   })
 
-  it("revokes no token if several tokens could be the rotation's own", async () => {
+  it('revokes no token if several tokens could be the one that the rotation created', async () => {
     await stopAt('answered')
     world.instance.add('pipespan')
     const before = valid()
@@ -161,7 +161,7 @@ describe('an interrupted rotation', () => {
     expect(valid()).toEqual([await world.held()])
   })
 
-  it("reports a remedy if the rotation's journal is damaged", async () => {
+  it("says how to continue if the rotation's journal is damaged", async () => {
     await rotateToken(world.parts(), usual)
     await writeFile(`${world.file}.rotation.json`, '{"version":1')
     await expect(rotateToken(world.parts(), usual)).rejects.toThrow('delete it and rotate once with --adopt')

@@ -73,7 +73,7 @@ beforeEach(async () => {
   closeAfterTest(world.instance)
 })
 
-it("runs the token command in the image without the daemon's webhook secret", async () => {
+it("runs the token commands of the container image without the daemon's webhook secret", async () => {
   Object.assign(world.env, { PIPESPAN_LISTEN: '[::]:8080', PIPESPAN_ADMIN_LISTEN: '[::]:8081' })
   expect(await world.pipespan(...world.rotate())).toMatchObject({ code: 0 })
 })
@@ -108,7 +108,7 @@ interface Refusal {
   readonly given?: () => unknown
   readonly args: () => readonly string[]
   readonly code: number
-  /** The remedy that the last line on standard error must contain. */
+  /** The last line on standard error must contain this remedy. */
   readonly remedy: string
 }
 
@@ -211,7 +211,7 @@ async function startTls(): Promise<string> {
 
 describe('a token command that fails', () => {
   it.each(refusals)(
-    'prints the reason and a remedy, and exits with $code if $why',
+    'prints the reason and how to fix it, and exits with $code if $why',
     async ({ given, args, code, remedy }) => {
       await given?.()
       const output = await world.pipespan(...args())
@@ -235,7 +235,7 @@ describe('a token command that fails', () => {
   })
 })
 
-it('exits a rotation with 3 if a daemon does not report the new token, and keeps the older token valid until a rerun with --force', async () => {
+it('exits with 3 if a daemon does not report the new token, and keeps the older token valid until a rerun with --force', async () => {
   await world.pipespan(...world.rotate())
   const location = { engine: 'sqlite', path: path.join(world.folder, 'store', 'pipespan.db') } as const
   const store = await openStore(location, { maxSize: 1e9, parts: [], encode: sendsNothing })

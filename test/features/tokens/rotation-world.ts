@@ -14,7 +14,7 @@ import type { Target } from '../../../src/features/tokens/target.ts'
 import { startInstance, type ObservabilityInstance, type StandInOptions } from '../../support/observability-instance.ts'
 
 /** Poll intervals and timeouts of a rotation, short enough for tests and long enough for a machine with two cores. */
-export const quickPace = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
+export const quickTiming = { pollMs: 5, proofTimeoutMs: 60, creationMs: 40 }
 
 export interface RotationWorld {
   readonly instance: ObservabilityInstance
@@ -74,7 +74,7 @@ export function partsFor(
     prove: createProver({ url: otlpUrl, timeoutMs }),
     clock: systemClock,
     target: createFileTarget(file),
-    pace: quickPace,
+    timing: quickTiming,
     progress: () => undefined,
   }
 }

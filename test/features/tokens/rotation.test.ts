@@ -8,7 +8,7 @@ import type { ProgressPoint } from '../../../src/features/tokens/logbook.ts'
 import { rotateToken } from '../../../src/features/tokens/rotation.ts'
 import { planRotation } from '../../../src/features/tokens/rotation-plan.ts'
 import { createMemoryStore } from './stand-ins/memory-store.ts'
-import { openWorld, quickPace, usual, type RotationWorld } from './rotation-world.ts'
+import { openWorld, quickTiming, usual, type RotationWorld } from './rotation-world.ts'
 
 let world: RotationWorld
 
@@ -160,12 +160,12 @@ describe('a token rotation', () => {
   })
 })
 
-describe('a token rotation before it revokes a token', () => {
-  it('restores the target and revokes the new token if the endpoint rejects it', async () => {
+describe('a token rotation before it revokes the older token', () => {
+  it('leaves the target unchanged and revokes the new token if the endpoint rejects it', async () => {
     await rotateToken(world.parts(), usual)
     const [before, held] = [valid(), await world.held()]
     const refusing = { ...world.parts(), prove: async () => ({ kind: 'refused', status: 401 }) as const }
-    await expect(rotateToken(refusing, usual)).rejects.toThrow('does not accept the new token (it answers 401)')
+    await expect(rotateToken(refusing, usual)).rejects.toThrow('does not accept the new token (it responded with 401)')
     expect(valid()).toEqual(before)
     expect(await world.held()).toBe(held)
     expect(await rotateToken(world.parts(), usual)).toMatchObject({ kind: 'rotated', resumed: false })
@@ -178,8 +178,8 @@ describe('a token rotation before it revokes a token', () => {
       asked += 1
       return asked <= 2 ? { kind: 'refused', status: 401 } : await parts.prove(token)
     }
-    const pace = { ...quickPace, proofTimeoutMs: 60_000 }
-    expect(await rotateToken({ ...parts, prove, pace }, usual)).toMatchObject({ kind: 'rotated' })
+    const timing = { ...quickTiming, proofTimeoutMs: 60_000 }
+    expect(await rotateToken({ ...parts, prove, timing }, usual)).toMatchObject({ kind: 'rotated' })
   })
 
   it('keeps the older token valid until every running daemon has reported the new token, if necessary in the next run', async () => {
@@ -249,7 +249,7 @@ describe("the stored copy of a token rotation's journal", () => {
     expect([...store.records.values()]).toMatchObject([{ state: 'done', tokenId: ids()[0], name: 'pipespan' }])
   })
 
-  it('restores the journal of a rotation if the journal beside the target is lost', async () => {
+  it('restores the journal of a rotation if the journal next to the target is lost', async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const [former] = ids()

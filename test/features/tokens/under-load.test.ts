@@ -44,7 +44,7 @@ async function rotateAndKill(world: LoadedDaemon, args: readonly string[], { aft
 }
 
 it(
-  `loses, doubles and refuses no export in ${rotations} rotations under load that are each killed once, and leaves one token`,
+  `exports every pipeline once, without a rejected export, in ${rotations} rotations under load that are each killed once, and leaves one token`,
   async () => {
     const world = await LoadedDaemon.start()
     const { instance } = world
