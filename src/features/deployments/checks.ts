@@ -11,9 +11,9 @@ import type { SharedStore } from '../../core/store/ports/store.ts'
 const report = reportOf('events')
 const day = 86_400_000
 /** How many days the checks look back. An active project has some deployments, changes and incidents in that time. */
-const lookedBack = 30
+const periodDays = 30
 /** How many of the latest deployments, changes or incidents a check inspects. */
-const lookedAt = 100
+const maxInspected = 100
 
 interface Asked {
   readonly client: Pick<PlatformClient, 'instance'> | undefined
@@ -42,7 +42,7 @@ export async function checkEvents({
   store,
 }: Pick<Asked, 'client' | 'store'> & { readonly config: { readonly events: readonly string[] } }): Promise<Finding[]> {
   const now = (await store?.now()) ?? Date.now()
-  const within = { since: now - lookedBack * day, until: now + day, limit: lookedAt }
+  const within = { since: now - periodDays * day, until: now + day, limit: maxInspected }
   return Promise.all(
     watched.map(async ([word, name, find]) =>
       config.events.includes(word)
@@ -61,7 +61,7 @@ async function findDeployments({ store, within, now }: Asked): Promise<Finding> 
 async function findChanges({ store, within, now }: Asked): Promise<Finding> {
   const all = (await store?.on(changes).list(within)) ?? []
   // The store's list of changes lacks those that no webhook reported: such changes are known only from their pipelines.
-  const runs = (await store?.views.lastFinished(lookedAt)) ?? []
+  const runs = (await store?.views.lastFinished(maxInspected)) ?? []
   const others = runs.flatMap(({ run }) => changeOfRun(run) ?? [])
   const seen = [
     ...all.map(({ at, change }) => ({ at, byWebhook: change.event !== undefined })),
@@ -84,10 +84,10 @@ function findingOf(
   const last = seen.find(({ byWebhook }) => byWebhook)
   if (last !== undefined) return report('fine', `${name} are reported by webhooks, most recently ${ago(last.at, now)}.`)
   const remedy = `Enable ${flag} in the webhooks: \`pipespan hooks ensure\` does this.`
-  if (seen.length === 0) return report('skipped', `${name}: none was reported in the last ${lookedBack} days.`, remedy)
+  if (seen.length === 0) return report('skipped', `${name}: none was reported in the last ${periodDays} days.`, remedy)
   return report(
     'warning',
-    `${name}: the last ${lookedBack} days had ${otherwise}, but no webhook reported one.`,
+    `${name}: the last ${periodDays} days had ${otherwise}, but no webhook reported one.`,
     remedy,
   )
 }
@@ -98,7 +98,7 @@ async function findIncidents({ client, store, within, now }: Asked): Promise<Fin
   const openedAt = last?.view.openedAt
   if (openedAt !== undefined)
     return report('fine', `Incidents are reported; the last one was opened ${ago(openedAt, now)}.`)
-  const none = `Incidents: none was opened in the last ${lookedBack} days`
+  const none = `Incidents: none was opened in the last ${periodDays} days`
   const cursor = client && (await store?.repositories.of(incidentCursors).get({ instance: client.instance }))
   if (cursor !== undefined) return report('fine', `${none}; the platform's list of them is read.`)
   const remedy = 'Enable issues events in the webhooks: `pipespan hooks ensure` does this.'

@@ -75,7 +75,7 @@ export function createCounter<Of, State, Around, Measure extends string>({
     if (decided.includes('apart')) onApart?.()
   }
 
-  /** Counts some of the items that are due. Returns the number of items that were due. */
+  /** Counts up to `maxTogether` due items. Returns the number of items that were due. */
   async function countDue(): Promise<number> {
     try {
       const decided = await store.countDue(maxTogether, decide)
@@ -134,7 +134,7 @@ export function countedFigures(
   return { ...(totals && { totals }), ...(sent.to.length > 0 && { sent }) }
 }
 
-/** A kind of item that is counted without a request to the platform. `points`: its metric points, each with the measures that it counts. */
+/** A kind of item that is counted without a request to the platform. `points`: the metric points of an item, each with what it counts. */
 interface Kind<Of, State, Measure extends string> {
   /** The name of the kind, which is used in logs and in the key of the exported event. */
   readonly name: string

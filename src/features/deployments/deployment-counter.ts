@@ -22,7 +22,7 @@ interface CommitsToken {
 
 export interface DeploymentCounterOptions extends Counting {
   readonly deployments: Deployments
-  /** Empty if the platform's API is not configured. */
+  /** The tokens with which commits are requested; empty if the platform's API is not configured. */
   readonly tokens: readonly CommitsToken[]
   readonly isProduction: IsProduction
   /** Returns the reports about a deployment for other features. `id` is the id of the deployment's row. */
@@ -42,7 +42,7 @@ export interface DeploymentCounter extends LeasedWork {
 const concurrency = 4
 /** Maximum number of attempts to get the commits. With exponential backoff they take one to two hours. */
 const maxTries = 8
-const pauses = { first: 60_000, max: 3_600_000 }
+const backoffMs = { first: 60_000, max: 3_600_000 }
 
 export function createDeploymentCounter(options: DeploymentCounterOptions): DeploymentCounter {
   const { deployments, tokens, isProduction, clock, log } = options
@@ -98,7 +98,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     if (answer instanceof PlatformError) {
       if (token.errors.failed(name, answer) === 'stop') rests.begin()
       if (tries + 1 < maxTries) {
-        await deployments.defer(id, backoff(tries + 1, pauses), true)
+        await deployments.defer(id, backoff(tries + 1, backoffMs), true)
         return 'later'
       }
     }

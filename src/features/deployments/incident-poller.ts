@@ -15,7 +15,7 @@ const incidentCursor = z.object({ instance: z.string(), at: z.number() })
 export const incidentCursors = documentKind('incidents/cursor', incidentCursor, ['instance'])
 
 export interface IncidentPollerOptions extends RoundsOptions {
-  /** The key of the poller's cursor. The default is the instance. */
+  /** The key of the poller's cursor; by default, the URL of the instance. */
   readonly scope?: string | undefined
   readonly client: Pick<PlatformClient, 'instance' | 'incidents'>
   readonly cursors: Repository<z.infer<typeof incidentCursor>, 'instance'>

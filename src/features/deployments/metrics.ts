@@ -75,8 +75,8 @@ const deploymentMetrics: readonly FiguresRow<DeploymentFigures>[] = [
 ]
 
 /**
- * A change and its branches, as the subject of a metric. In metrics, one value may replace many branch names. The source branch is replaced like the
- * ref of a merge request's pipeline.
+ * A change and its branches, as the subject of a metric. To limit the number of series, one attribute value may stand for many branches; for a source
+ * branch, it is the value that also stands for the ref of its merge request pipeline.
  */
 type ChangeSubject = FiguresSubject<Pick<ChangeFigures, 'head' | 'base'> & { readonly state?: string }>
 type OfChange = AttributeRow<ChangeSubject>
@@ -122,7 +122,7 @@ const conventionMetrics: readonly FiguresRow<ChangeFigures>[] = [
     description: 'The amount of time since its creation it took the latest change to get the first approval.' },
 ]
 
-/** These metrics are computed from the changes that are known at export time. They are not counted. */
+/** The metrics that are computed from the known changes at export time, not counted as events arrive. */
 // prettier-ignore
 export const changeCountMetric = {
   name: 'vcs.change.count', type: 'updowncounter', number: 'int', unit: '{change}', attributes: [state, repository], when: `changes are known; ${isOn}`,
@@ -132,7 +132,7 @@ export const changeCountMetric = {
 // prettier-ignore
 export const changeDurationMetric = {
   name: 'vcs.change.duration', ...gauge, attributes: [state, repository, head, base], when: `changes are open; ${isOn}`,
-  description: 'The time for which a change has been open, since it was opened or reopened. If several have the same attributes, the longest time.',
+  description: 'The time for which a change has been open, since it was opened or reopened. If several changes have the same attributes, the longest of their times.',
 } as const
 
 const severity: AttributeRow<FiguresSubject<IncidentFigures>> = textRow(

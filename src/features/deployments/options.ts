@@ -35,7 +35,7 @@ export function requestCosts(
   if (platform.url === undefined || platform.token.current() === undefined) return []
   const rounds = Math.max(1, Math.round(60_000 / Math.max(1_000, poll.interval)))
   const costs = {
-    deployment: `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 of these, 5 at most, below enrichment.`,
+    deployment: `Lead times (PIPESPAN_LEAD_TIME=${leadTime}): 1 request for each deployment to production that may have new commits, and 1 more for each 100 commits (at most 5), with a lower priority than enrichment.`,
     issue: `Incidents (issue in PIPESPAN_EVENTS): ${rounds} ${rounds === 1 ? 'request' : 'requests'} a minute, and 1 more for each 100 incidents that have changed.`,
   }
   return Object.entries(costs).flatMap(([word, cost]) => (events.includes(word) ? [cost] : []))

@@ -49,8 +49,9 @@ export const deploymentTables: StorePart = {
 
 function schema({ id }: Dialect): string {
   return `
-  -- Deployments. \`content\`: the merged reports; the columns are for finding and comparing. \`due_at\`: when it is counted; null while it is active,
-  -- and after it was counted. \`figures\`: what was counted.
+  -- Deployments. \`content\` has the merged reports; other columns repeat the values by which deployments are found and compared. \`due_at\` is when
+  -- the deployment is due to be counted; it is null while the deployment is in progress, and once it has been counted. \`figures\` has the counted
+  -- values.
   CREATE TABLE deployments (
     id            ${id},
     instance      text     NOT NULL,
@@ -64,10 +65,10 @@ function schema({ id }: Dialect): string {
     happened_at   bigint   NOT NULL,
     finished_at   bigint,
     content       text     NOT NULL,
-    -- When its end was first reported.
+    -- When the end of the deployment was first reported.
     known_at      bigint,
     due_at        bigint,
-    -- 1 if it waits for its commits, and is counted by itself.
+    -- 1 if the commits of the deployment must be requested first, so that it is counted separately.
     apart         integer  NOT NULL DEFAULT 0,
     leased        integer  NOT NULL DEFAULT 0,
     tries         smallint NOT NULL DEFAULT 0,
@@ -77,14 +78,15 @@ function schema({ id }: Dialect): string {
   );
   CREATE UNIQUE INDEX deployments_by_id ON deployments (instance, deployment_id) WHERE deployment_id IS NOT NULL;
   CREATE INDEX deployments_due ON deployments (apart, due_at) WHERE due_at IS NOT NULL;
-  -- A deployment is compared with others of its environment by this index alone, without their rows. One index in place of three: a new row
-  -- touches a page of each index that is not in the order of time.
+  -- This index has every column that is needed to compare a deployment with others in its environment, so their rows are not read. It replaces three
+  -- indexes, because a new row changes one page in each index that is not ordered by time.
   CREATE INDEX deployments_of_environment
     ON deployments (instance, project_id, environment, finished_at, id, outcome, counted_at, revision);
-  -- The deployments of a project are found by time, without the rows of others.
+  -- Finds the deployments of a period in one project without reading the rows of other projects.
   CREATE INDEX deployments_by_time ON deployments (happened_at, project);
 
-  -- Incidents. \`content\`: the merged reports; the columns are for finding them. \`due_at\`: when something of it is to be counted.
+  -- Incidents. \`content\` has the merged reports; other columns repeat the values by which incidents are found. \`due_at\` is when the opening or
+  -- the end of the incident is due to be counted.
   CREATE TABLE incidents (
     id                 ${id},
     instance           text     NOT NULL,
@@ -95,10 +97,10 @@ function schema({ id }: Dialect): string {
     opened_at          bigint,
     changed_at         bigint   NOT NULL,
     content            text     NOT NULL,
-    -- When it was first reported.
+    -- When the incident was first reported.
     known_at           bigint   NOT NULL,
     due_at             bigint,
-    -- When its opening and its end were counted, or found to be too old for that.
+    -- When the opening and the end were counted, or were found to be too old to be counted.
     opening_counted_at bigint,
     closing_counted_at bigint,
     UNIQUE (instance, project_id, iid)
@@ -109,14 +111,15 @@ function schema({ id }: Dialect): string {
   CREATE INDEX incidents_open ON incidents (opened_at) WHERE state = 'opened';
   CREATE INDEX incidents_by_change ON incidents (changed_at);
 
-  -- Changes (merge requests). \`content\`: the merged reports. \`due_at\`: when its new times are counted. \`counted\`: the times that were.
+  -- Changes (merge requests). \`content\` has the merged reports. \`due_at\` is when the times that are not yet counted are due; \`counted\` has the
+  -- times that were counted.
   CREATE TABLE changes (
     id          ${id},
     instance    text   NOT NULL,
     project_id  bigint NOT NULL,
     iid         bigint NOT NULL,
     project     text,
-    -- Null while only its pipelines are known.
+    -- Null while only the pipelines of the change are known.
     state       text,
     happened_at bigint NOT NULL,
     known_at    bigint NOT NULL,

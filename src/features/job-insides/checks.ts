@@ -66,14 +66,14 @@ function artifactsOf({ job, tests, reports }: InsideOptions): string[] {
 }
 
 /** The number of pipelines whose jobs are checked for reports. */
-const lookedAt = 50
+const maxPipelines = 50
 
 /**
  * Reports which of the configured report types recent jobs have. A single missing type is fine, because it may be rare. If all types are missing,
  * that is a warning.
  */
 async function foundOf(store: SharedStore, instance: string, types: readonly string[]): Promise<Finding> {
-  const last = await store.views.lastFinished(lookedAt)
+  const last = await store.views.lastFinished(maxPipelines)
   const jobs = last.flatMap(({ run }) => (run.key.instance === instance ? [...run.jobs.values()] : []))
   const found = types.filter(type =>
     jobs.some(({ record: { facts } }) => facts.artifactSizes !== undefined && Object.hasOwn(facts.artifactSizes, type)),

@@ -34,7 +34,12 @@ import type { PartContext } from '../../daemon/feature.ts'
 const maxReadings = 20
 
 const logQuery = instanceQuery.extend({
-  find: z.string().trim().max(maxFindLength).default('').describe('Text to search for; lines without it are left out.'),
+  find: z
+    .string()
+    .trim()
+    .max(maxFindLength)
+    .default('')
+    .describe('Text to search for; lines that do not contain it are left out.'),
 })
 const testQuery = scopedQuery.extend({ span: z.enum(testSpanNames).default('30d').describe('Period.') })
 
@@ -75,7 +80,7 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
     routes: (parts, settings) => [
       get(
         '/pipelines/:projectId/:pipelineId/jobs/:jobId/log',
-        'The log of a job, fetched from the platform and redacted; only where `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
+        'The log of a job, fetched from the platform and redacted; only if `PIPESPAN_PAGES_LOGS` is on and an admin token is set.',
         { query: logQuery, answer: jobLogShape },
         async ({ find, ...asked }) => jobLogView(logsOf(parts), settings, asked, find),
       ),
@@ -87,7 +92,7 @@ export function insidesConsole(options: InsideOptions, context: PartContext): Co
       ),
       get(
         '/tests/costly',
-        'The most failing and the slowest tests, most expensive first, for all projects or one.',
+        'The tests that fail most often and the slowest tests, most expensive first, for all projects or one.',
         { query: testQuery, answer: costlyTestsShape },
         async asked => answerOf(parts, asked.own, async own => costlyTests(own, asked, own.now())),
       ),

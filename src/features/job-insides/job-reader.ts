@@ -65,14 +65,13 @@ type Lane = TokenLane<JobReadingToken & { readonly capabilities: Capabilities }>
 /** How many logs and reports are read concurrently. */
 const concurrency = 4
 /**
- * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others; at most `extra` reads may do so at a time. The
- * maximum number of concurrent reads, including these, is below the number of requests allowed for one priority, so that other requests are still
- * sent.
+ * A read that takes longer than `afterMs` gives up its slot, so that slow logs do not delay others. Up to `extra` such reads may run in addition. All
+ * of these reads together are fewer than the requests that one priority may have in flight, so that other requests of that priority are still sent.
  */
 const slow = { afterMs: 5_000, extra: 3 }
 /** The maximum number of failed attempts to read a log or report. With exponential backoff, they take one to two hours. */
 const maxTries = 8
-const pauses = { first: 60_000, max: 3_600_000 }
+const backoffMs = { first: 60_000, max: 3_600_000 }
 /** The maximum age of an entry, ms. An older entry is dropped, because the API budget is too small for the configuration. */
 const maxWait = 24 * 3_600_000
 
@@ -136,7 +135,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       case 'early':
         counters.early += 1
         await queue.defer(read, reading.ms, true)
-        return reading.isUnasked === true ? undefined : capabilities.answered(asked)
+        return reading.sentNothing === true ? undefined : capabilities.answered(asked)
       case 'read': {
         await runs.transact([applyReading(read, reading.insides, options)])
         const isEmpty = reading.insides.length === 0
@@ -157,7 +156,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   }
 
   async function again(read: JobRead): Promise<void> {
-    if (read.tries + 1 < maxTries) return queue.defer(read, backoff(read.tries + 1, pauses), true)
+    if (read.tries + 1 < maxTries) return queue.defer(read, backoff(read.tries + 1, backoffMs), true)
     counters.expired += 1
     return queue.drop(read)
   }
@@ -180,7 +179,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     // A rejected token is not the job's fault, so it does not count as an attempt. The entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
-    if (isOfToken) return queue.defer(read, backoff(read.tries + 1, pauses), false)
+    if (isOfToken) return queue.defer(read, backoff(read.tries + 1, backoffMs), false)
     if (error.passing) return again(read)
     counters.expired += 1
     return queue.drop(read)

@@ -14,8 +14,8 @@ import type { ProjectIncrements } from '../../model/totals.ts'
 export type Reading =
   /** The log or report was read. `insides` are the chunks to export, each small enough for one request; there may be none. */
   | { readonly as: 'read'; readonly insides: readonly JobInside[] }
-  /** The log or report is not complete yet, and is read again after `ms`. `isUnasked` means that no request was sent to the platform. */
-  | { readonly as: 'early'; readonly ms: number; readonly isUnasked?: true }
+  /** The log or report is not complete yet, and is read again after `ms`. `sentNothing` means that no request was sent to the platform. */
+  | { readonly as: 'early'; readonly ms: number; readonly sentNothing?: true }
   /** The log or report need not be read. No request was sent to the platform. */
   | { readonly as: 'needless' }
 

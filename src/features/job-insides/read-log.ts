@@ -15,7 +15,7 @@ export interface LogReadingOptions extends Pick<JobReadRules, 'sections' | 'line
 }
 
 /** The pause before an incomplete log is read again, ms. The platform archives a log some time after the job has ended. */
-const onceMoreAfter = 120_000
+const rereadDelayMs = 120_000
 
 export function createLogReading(options: LogReadingOptions): JobReading {
   const { readLog, isSlow, counters } = options
@@ -34,7 +34,7 @@ export function createLogReading(options: LogReadingOptions): JobReading {
     const { sections } = log
     counters.logBytes += log.bytes
     const isOver = log.isFinished || (!hasSucceeded(job.status) && !hasFailed(job.status))
-    if (tries === 0 && log.isWhole && !isOver) return { as: 'early', ms: onceMoreAfter }
+    if (tries === 0 && log.isWhole && !isOver) return { as: 'early', ms: rereadDelayMs }
     if (!log.isWhole) counters.cutLogs.size += 1
 
     const insides: JobInside[] = []

@@ -12,7 +12,7 @@ export interface ReportReadingOptions {
   readonly counters: Pick<InsideCounters, 'reports' | 'series' | 'values' | 'findings'>
   readonly readReport: ReadReport
   readonly names: Repositories['reportedNames']
-  /** Called if a report cannot be read, to log the fault. */
+  /** Called if a report cannot be read, to log the problem. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 

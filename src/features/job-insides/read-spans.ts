@@ -15,7 +15,7 @@ export interface SpanReadingOptions {
   readonly spanIds: (chunk: Chunk, run: Run | undefined, jobId: number) => Iterable<string>
   readonly runs: Pick<Runs, 'get'>
   readonly counters: Pick<InsideCounters, 'spans' | 'spanFiles'>
-  /** Called if a span file cannot be read, to log the fault. */
+  /** Called if a span file cannot be read, to log the problem. */
   readonly onFault: (what: string, facts: Readonly<Record<string, string | number>>) => void
 }
 

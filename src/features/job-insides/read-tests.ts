@@ -38,8 +38,8 @@ export interface TestReadingOptions {
 const maxFlaky = 100
 /** The maximum number of test spans that one job exports. */
 export const maxTestSpans = 1_000
-/** The maximum wait for the sections of the same job's log, which is read concurrently, ms. The sections show when the tests ran. */
-const sectionsIn = 1_000
+/** How long to wait for the sections of the same job's log, which is read concurrently, ms. The sections show when the tests ran. */
+const sectionsTimeoutMs = 1_000
 
 export function createTestReading(options: TestReadingOptions): JobReading {
   const { tests, capabilities, memory, runs, spans, counters } = options
@@ -49,7 +49,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
 
   const read: JobReading = async ({ chunk, tries }, job, call) => {
     const sections = spans === 'none' ? undefined : await options.sections(chunk, job)
-    if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsIn, isUnasked: true }
+    if (sections?.length === 0 && tries === 0) return { as: 'early', ms: sectionsTimeoutMs, sentNothing: true }
     const found = await reportOf(chunk, job, call)
     if (found === undefined) return { as: 'read', insides: [] }
     const { report } = found
@@ -150,7 +150,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
 
 interface KnownTests {
   readonly report: PipelineTests
-  /** For each group name of parallel jobs: the id of the first job that has a report and was not retried. */
+  /** Maps the group name of parallel jobs to the id of the first of these jobs that has a report and was not retried. */
   readonly first: ReadonlyMap<string, number>
 }
 

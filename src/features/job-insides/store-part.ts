@@ -49,8 +49,9 @@ function queueSchema({ id }: Dialect): string {
 /** The tables of test results. A store may already have them, because earlier versions of the core created them. */
 function testSchema({ id, bytes, byKey }: Dialect): string {
   return `
-  -- Test reports of jobs, for comparing those of the same revision. \`passed\`: a packed set of hashes. \`size\`: bytes of all its rows. \`lost_ms\`: how
-  -- long the job took, if it failed. \`reported_at\`: when the job ended.
+  -- The test reports of jobs. Reports of the same revision are compared. \`passed\` is a packed set of the hashes of tests that passed. \`size\` is
+  -- the number of bytes in all rows of the report. \`lost_ms\` is the duration of the job if it failed, otherwise 0. \`reported_at\` is when the job
+  -- ended.
   CREATE TABLE IF NOT EXISTS test_reports (
     id          ${id},
     instance    text     NOT NULL,
@@ -71,7 +72,7 @@ function testSchema({ id, bytes, byKey }: Dialect): string {
   CREATE INDEX IF NOT EXISTS test_reports_by_path ON test_reports (project, reported_at);
   CREATE INDEX IF NOT EXISTS test_reports_by_time ON test_reports (reported_at);
 
-  -- Tests of a report that are stored one by one: the failed ones, those flaky within it, and the slowest.
+  -- The tests of a report that have a row each: failed tests, tests that were flaky within the report, and the slowest tests.
   CREATE TABLE IF NOT EXISTS test_cases (
     report_id bigint NOT NULL REFERENCES test_reports (id) ON DELETE CASCADE,
     kind      text   NOT NULL,
@@ -82,7 +83,7 @@ function testSchema({ id, bytes, byKey }: Dialect): string {
     PRIMARY KEY (report_id, kind, test)
   ) ${byKey};
 
-  -- Tests that failed and passed on the same revision, and the job that showed it.
+  -- The tests that failed and passed on the same revision, each with the job whose report revealed this.
   CREATE TABLE IF NOT EXISTS flaky_tests (
     instance    text   NOT NULL,
     project_id  bigint NOT NULL,
@@ -101,13 +102,13 @@ function testSchema({ id, bytes, byKey }: Dialect): string {
   ) ${byKey};
   CREATE INDEX IF NOT EXISTS flaky_tests_by_time ON flaky_tests (found_at);
 
-  -- The jobs that failed with flaky tests, so that each counts once, however many of its tests were flaky.
+  -- The jobs that failed with flaky tests. Each has one row, so that it counts once, however many of its tests were flaky.
   CREATE TABLE IF NOT EXISTS flaky_jobs (
     instance   text   NOT NULL,
     job_id     bigint NOT NULL,
     project_id bigint NOT NULL,
     project    text   NOT NULL,
-    -- When the last such test of the job was found.
+    -- When the last flaky test of the job was found.
     found_at   bigint NOT NULL,
     lost_ms    bigint NOT NULL,
     PRIMARY KEY (instance, job_id)

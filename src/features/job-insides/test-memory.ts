@@ -68,7 +68,7 @@ export function hasHash(packed: Uint8Array, hash: number): boolean {
 
 /** The maximum number of earlier reports of the same revision that a report is compared with; the latest ones are used. */
 const maxReports = 20
-/** The approximate number of bytes that a row takes besides its texts. */
+/** The approximate number of bytes that a row takes in addition to its strings. */
 const bytesOfRow = 100
 
 /** `limit` is the maximum number of bytes per project. */

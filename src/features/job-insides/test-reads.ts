@@ -76,8 +76,8 @@ export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
   return reads.on(testReads)
 }
 
-/** The maximum number of test results that a ranking reads, newest first. It limits a ranking to about 50 ms, however many results are stored. */
-const lookedAt = 20_000
+/** The maximum number of test results that a ranking reads, newest first. With this limit a ranking takes about 50 ms, however many are stored. */
+const maxResults = 20_000
 const day = 24 * 3_600_000
 
 export function testReads({ ask }: Reading): TestReads {
@@ -102,7 +102,7 @@ function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
   return project === undefined ? '' : `AND ${inScope('project', project, path => `?${values.push(path)}`)}`
 }
 
-/** The statement's values are the start of the period, the limit, the end of the period, and the values of the further condition `of`. */
+/** Returns a ranking of tests. Its placeholders are the start of the period, the limit, the end of the period, and those in the condition `of`. */
 function figuresSql(question: TestQuestion, of: string): ScopedSql {
   const grouped = (rows: ScopedSql, cost: string): ScopedSql => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
@@ -111,29 +111,29 @@ function figuresSql(question: TestQuestion, of: string): ScopedSql {
   if (question === 'flaky') {
     const rows =
       `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms
-      FROM flaky_tests WHERE found_at >= ?1 AND found_at < ?3 AND {visible} ${of} ORDER BY found_at DESC LIMIT ${lookedAt}` as const
+      FROM flaky_tests WHERE found_at >= ?1 AND found_at < ?3 AND {visible} ${of} ORDER BY found_at DESC LIMIT ${maxResults}` as const
     return grouped(rows, 'sum(ms)')
   }
   const rows =
     `SELECT r.instance, r.project_id, r.project, r.job, c.test, c.suite, c.name, r.job_id, r.pipeline_id, r.reported_at AS at,
       ${question === 'slow' ? 'c.ms' : 'r.lost_ms AS ms'}
     FROM test_reports r JOIN test_cases c ON c.report_id = r.id AND c.kind = '${question}' WHERE r.reported_at >= ?1 AND r.reported_at < ?3 AND {visible r} ${of}
-    ORDER BY r.reported_at DESC LIMIT ${lookedAt}` as const
+    ORDER BY r.reported_at DESC LIMIT ${maxResults}` as const
   return grouped(rows, 'sum(ms)')
 }
 
-/** The statement's values are the start of the period and the values of the further condition `of`. */
+/** Returns the time lost by project. Its placeholders are the start of the period and those in the condition `of`. */
 function timeSql(of: string): ScopedSql {
   return `SELECT project, count(*) AS jobs, CAST(sum(lost_ms) AS bigint) AS lost_ms FROM flaky_jobs WHERE found_at >= ?1 AND {visible} ${of}
     GROUP BY project ORDER BY lost_ms DESC, project`
 }
 
-/** The statement's values are the start of the period and the values of the further condition `of`. */
+/** Returns the number of flaky tests by day. Its placeholders are the start of the period and those in the condition `of`. */
 function daysSql(of: string): ScopedSql {
   return `SELECT found_at / ${day} * ${day} AS at, CAST(sum(CASE WHEN within_what = 'revision' THEN 1 ELSE 0 END) AS bigint) AS retried,
       CAST(sum(CASE WHEN within_what = 'report' THEN 1 ELSE 0 END) AS bigint) AS repeated
     FROM (SELECT found_at, within_what FROM flaky_tests WHERE found_at >= ?1 AND {visible} ${of}
-      ORDER BY found_at DESC LIMIT ${lookedAt}) AS found
+      ORDER BY found_at DESC LIMIT ${maxResults}) AS found
     GROUP BY 1 ORDER BY 1`
 }
 

@@ -53,7 +53,7 @@ async function ask(project: { readonly id: number }, environment = 'production')
 }
 const requests = (): number => api.asked.filter(({ path }) => path.endsWith('/repository/commits')).length
 
-describe('how far an environment is behind', () => {
+describe('the number of commits that an environment is behind', () => {
   it('requests how many commits an environment is behind only on demand, in one request', async () => {
     expect(ahead).toBeGreaterThan(0)
     const list = await (await fetch(`${house.url}/environments`)).text()

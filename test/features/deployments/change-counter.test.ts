@@ -1,4 +1,5 @@
-// Tests the counting of changes (merge requests): half a year of changes with known truth is counted exactly, whatever the order of the reports.
+// Tests the counting of changes (merge requests): half a year of simulated changes, whose figures are known, is counted exactly, in whatever order
+// the changes are reported.
 import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
@@ -37,14 +38,14 @@ const rules = {
   steps: [countedStep({ afterEvent: countIn, afterSnapshot: countIn, change: countIn })],
 }
 
-interface Told {
+interface ObservedEvent {
   readonly body: Record<string, unknown>
 }
 
 /** One simulated change: its complete history, and the expected figures. */
 interface Made {
   readonly project: (typeof places)[number]
-  readonly observed: readonly Told[]
+  readonly observed: readonly ObservedEvent[]
   readonly pipelines: readonly Observation[]
   readonly state: ChangeState
   /** The expected durations, in seconds. */
@@ -57,7 +58,7 @@ function made(id: number, createdAt: number, random: Random): Made {
     ...{ id: 5_000 + id, iid: id, project, title: 'Brew faster', sourceBranch: `kettle-${id}`, targetBranch: 'main' },
     ...{ createdAt, state: 'opened' },
   }
-  const observed: Told[] = []
+  const observed: ObservedEvent[] = []
   const emit = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
     const payload = changePayload({ ...change, state }, { action, at, user: random.pick(users) }, instance)
     observed.push({ body: payload as Record<string, unknown> })
@@ -127,7 +128,7 @@ function inTrainOf({ key, project }: Observation): Observation {
   return { key, project, origin: 'rest', jobs: [], mergeRequestEvent: 'merge_train' }
 }
 
-function changeOf({ body }: Told): Reported<Change> | undefined {
+function changeOf({ body }: ObservedEvent): Reported<Change> | undefined {
   const parsed = parseDelivery(
     { event: 'Merge Request Hook', instance, body: Buffer.from(JSON.stringify(body)) },
     { profile: profiles.generic, traceparent: false, events: everyEvent },
@@ -137,7 +138,7 @@ function changeOf({ body }: Told): Reported<Change> | undefined {
 }
 
 /** Returns a report with an invalid value. It belongs to a separate project in which nothing is counted, so the other figures stay exact. */
-function mutated({ body }: Told, random: Random): Told {
+function mutated({ body }: ObservedEvent, random: Random): ObservedEvent {
   const field = random.pick(['iid', 'state', 'action', 'created_at', 'updated_at', 'id', 'merged_at'])
   const odd = random.pick<unknown>([null, '', 'soon', -1, 1e99, {}, [], '0000-00-00', true])
   const own = { ...(body.object_attributes as object), created_at: null, [field]: odd }
@@ -161,7 +162,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     return createOnceCounter(countedChanges, store.on(storedChanges), countingOn({ now: () => here.now() }))
   }
 
-  async function report(observed: readonly Told[], pipelines: readonly Observation[] = []): Promise<void> {
+  async function report(observed: readonly ObservedEvent[], pipelines: readonly Observation[] = []): Promise<void> {
     const changes = observed.flatMap(one => changeOf(one) ?? [])
     await store.runs.transact(mergeObservations(pipelines, 'webhook', rules), {
       reports: reportsBy(changeReporter, changes),
@@ -173,13 +174,13 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     return all.flatMap(({ series }) => series.filter(one => one.metric === metric)).map(({ amount }) => amount)
   }
 
-  it('counts half a year of changes exactly when the reports are shuffled, duplicated, mutated and counted in two passes', async () => {
+  it('counts half a year of changes exactly, even if reports are shuffled, duplicated or invalid and two counters run at the same time', async () => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 40
     const all = Array.from({ length: count }, (_, n) =>
       made(n + 1, t0 + Math.floor((n * 183 * day) / count / second) * second, random),
     )
-    type News = { readonly observed: Told } | { readonly pipeline: Observation }
+    type News = { readonly observed: ObservedEvent } | { readonly pipeline: Observation }
     const news = all.flatMap(({ observed, pipelines }): News[] => [
       ...[...observed, ...observed.filter(() => random.chance(0.3))].map(one => ({ observed: one })),
       ...observed.filter(() => random.chance(0.1)).map(one => ({ observed: mutated(one, random) })),
@@ -233,7 +234,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   })
 
   const shop = projects.storefront
-  const observed = (iid: number, action: ChangeAction, at: number, more: Partial<SimChange> = {}): Told => {
+  const observed = (iid: number, action: ChangeAction, at: number, more: Partial<SimChange> = {}): ObservedEvent => {
     const change = { id: 5_000 + iid, iid, project: shop, title: 'Brew', sourceBranch: 'kettle', targetBranch: 'main' }
     const payload = changePayload(
       { ...change, createdAt: t0, state: 'opened', ...more },
@@ -244,7 +245,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
   }
   const merged = { state: 'merged' } as const
 
-  it("accepts an earlier time of a change until the change's counting deadline, and ignores an earlier time that is reported later", async () => {
+  it('counts the earliest time of a change that is reported before the change is counted, and ignores an earlier time that is reported afterwards', async () => {
     await report([observed(1, 'open', t0), observed(1, 'approved', t0 + 2 * hour)])
     here.move(countIn - second)
     await counter().drain()

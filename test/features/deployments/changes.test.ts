@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-describe('changes', () => {
+describe('changes (merge requests) on the pages and in the API', () => {
   it('shows changes with their times, a link to the platform, and their pipelines', async () => {
     const page = await (await fetch(`${house.url}/changes`)).text()
     expect(page).toMatch(/href="https:\/\/git.example.com\/acme\/shop\/-\/merge_requests\/2"/)
@@ -86,7 +86,7 @@ describe('changes', () => {
     expect((sorted as { changes: { iid: number }[] }).changes[0]?.iid).toBe(1)
   })
 
-  it('shows changes as unknown if no event was received', async () => {
-    expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No change is known')
+  it('shows that no changes are known if no event was received', async () => {
+    expect(await (await fetch(`${house.url}/changes?project=acme/none`)).text()).toContain('No changes are known')
   })
 })

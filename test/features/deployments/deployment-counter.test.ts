@@ -1,4 +1,5 @@
-// Tests the counting of deployments: a year of deployments with known truth is counted exactly, whatever the order of the reports.
+// Tests the counting of deployments: a year of simulated deployments, whose figures are known, is counted exactly, in whatever order the deployments
+// are reported.
 import {
   deployments as storedDeployments,
   deploymentReporter,

@@ -75,7 +75,7 @@ beforeAll(async () => {
 })
 afterAll(async () => house.close())
 
-describe('environments', () => {
+describe('environments on the pages and in the API', () => {
   it('shows the current deployment of each environment with its time, author and job', async () => {
     const page = await (await fetch(`${house.url}/environments`)).text()
     expect(page).toContain('33333333')
@@ -133,7 +133,7 @@ describe('environments', () => {
     expect(page).toContain('incident acme/shop#2 opened')
   })
 
-  it('shows the incidents of each project beside its production deployments, without hidden projects', async () => {
+  it('shows the incidents of each project next to its production deployments, without hidden projects', async () => {
     const answer = await (await fetch(`${house.url}/api/environments?span=7d&project=acme/shop`)).json()
     expect(answer).toMatchObject({
       incidents: [{ project: 'acme/shop', opened: 2, open: 1, restored: 3 * hour, perDeployment: 1 }],

@@ -22,7 +22,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 const project = { id: 3, name: 'shop', path: 'acme/shop' }
 
-/** The true facts of an incident. `closedAt` is undefined while it is open. */
+/** The facts of a simulated incident. `closedAt` is undefined while it is open. */
 interface Truth {
   readonly iid: number
   readonly severity: string

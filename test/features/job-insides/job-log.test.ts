@@ -123,7 +123,7 @@ describe('job logs on the pages', () => {
     }
   })
 
-  it("searches a job's log for a text", async () => {
+  it("searches a job's log for a string", async () => {
     trace(log)
     const text = await read(`${page}?find=NPM`)
     expect(text).toContain('1 line of 6 with “NPM”')

@@ -120,7 +120,7 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await store.runs.get(key))?.run.jobs.size).toBe(2)
   })
 
-  it("lets features report on every job read, and tells them whether a destination takes the job's chunk", async () => {
+  it("lets features report on every job read, and passes them whether a destination accepts the job's chunk", async () => {
     const [first, second] = await take()
     const told: boolean[] = []
     const reports: InsideOutlets['reports'] = (_, { isSent }) => {

@@ -121,7 +121,7 @@ describe('reading a single log', () => {
     expect(reading.counters).toMatchObject({ cutLogs: { debug_trace: 1 }, lines: { true: 0 } })
   })
 
-  it('exports no log lines of a pipeline with debug trace, and fetches no log if only its lines are wanted', async () => {
+  it('exports no log lines of a pipeline with debug trace, and fetches no log unless its sections are exported', async () => {
     const traced = {
       ...chunk,
       pipeline: { ...chunk.pipeline, facts: { ...chunk.pipeline.facts, isDebugTraced: true } },
@@ -149,7 +149,7 @@ describe('reading a single log', () => {
   })
 })
 
-describe('selection of jobs whose logs are read', () => {
+describe('the selection of jobs whose logs are read', () => {
   const read = (rules: Partial<JobReadRules>, more: Partial<JobSnapshot> = {}): unknown => {
     const of = { run: {} as Run, isSent: true }
     const step = jobReadStep({ ...nothing, ...rules })
@@ -168,7 +168,7 @@ describe('selection of jobs whose logs are read', () => {
   })
 })
 
-it('treats a job as slow if it took longer than 95 % of its runs within thirty days, given at least twenty', async () => {
+it('treats a job as slow if it took longer than 95 % of its runs in the last thirty days, if there are at least twenty', async () => {
   const asked: unknown[] = []
   let runs = 19
   const of: PastDurations['of'] = async (...question) => {

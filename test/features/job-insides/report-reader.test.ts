@@ -470,7 +470,7 @@ describe("job reports other than test reports, and jobs' own spans", () => {
     expect(reader.counters.read + other.counters.read).toBe(1)
   })
 
-  it(`are read in little memory even with ${isFull ? 100 : 25} MB`, async () => {
+  it(`reads a report of ${isFull ? 100 : 25} MB with less than 15 MB of memory`, async () => {
     const size = isFull ? 100e6 : 25e6
     artifacts = { cobertura: coverageOf(size) }
     const before = liveMemory()

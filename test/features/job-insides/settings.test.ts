@@ -11,23 +11,27 @@ const token = 'an-admin-token-of-32-characters-x'
 
 describe('configuration of job logs and reports', () => {
   it.each([
-    ['logs without pages', 'pages: { enabled: false, logs: true }', 'Job logs are shown on the pages, which are off.'],
     [
-      'logs that anybody could read',
+      'job logs without pages',
+      'pages: { enabled: false, logs: true }',
+      'Job logs are shown on the pages, which are off.',
+    ],
+    [
+      'job logs that anybody could read',
       'pages: { logs: true }',
       'Job logs would be visible to anyone who can reach the pages',
     ],
     [
-      'logs without a token of the platform',
+      'job logs without a platform token',
       `pages: { logs: true }\nadmin: { token: ${token} }`,
       'Job logs are fetched from the platform, but no platform token is set.',
     ],
     [
-      'dotenv reports without keys',
+      'dotenv reports without allowed keys',
       'reports: [dotenv]',
       'Dotenv reports are enabled, but no key is allowed to be exported.',
     ],
-  ])('rejects a configuration of job logs and reports: %s', (_, yaml, what) => {
+  ])('rejects a configuration that enables %s', (_, yaml, what) => {
     expect(faults(given, yaml)).toEqual([expect.stringContaining(what)])
   })
 

@@ -67,7 +67,7 @@ describe.each([
   const names = async (reported: Reported, more?: Partial<RememberedReport>) =>
     (await record(reported, more)).flaky.map(({ name }) => name)
 
-  it('recognises a test as flaky if it failed and passed on the same code, whichever came first', async () => {
+  it('recognises a test as flaky if it failed and passed on the same code, in either order', async () => {
     expect(await names({ passed: [1, 2], failed: [3] })).toEqual([])
     expect(await names({ passed: [1, 2, 3] })).toEqual(['test 3'])
     expect(await names({ passed: [2, 3], failed: [1] })).toEqual(['test 1'])
@@ -177,7 +177,7 @@ describe.each([
     expect(await time({ since: now + 1 })).toEqual([])
   })
 
-  it('adds the time of each further job that fails with a flaky test, once', async () => {
+  it('adds the time of each further job that fails with a flaky test only once', async () => {
     const of = { project: `acme/shop-${projectId}`, since: 0 }
     await record({ passed: [1] })
     await record({ failed: [1, 2] }, { lostMs: 1_000 })
@@ -191,7 +191,7 @@ describe.each([
     expect((await tests.figures('flaky', { ...of, limit: 9 })).map(({ costMs }) => costMs)).toEqual([31_000, 31_000])
   })
 
-  it('sums the time of the jobs that failed with flaky tests exactly, whichever tests fail and pass, and when', async () => {
+  it('sums the time of the jobs that failed with flaky tests exactly, for any tests that fail and in any order', async () => {
     const outcome = fc.record({
       failed: fc.subarray([1, 2, 3, 4]),
       revision: fc.constantFrom('abc', 'def'),

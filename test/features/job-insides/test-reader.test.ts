@@ -257,7 +257,7 @@ describe("jobs' test reports", () => {
     expect(suite).toMatchObject({ name: 'untimed', start: t0 + 10_000, end: t0 + 13_000, estimated: true })
   })
 
-  it('removes secrets and email addresses from all exported test texts', async () => {
+  it('removes secrets and email addresses from the exported names, messages and stack traces of tests', async () => {
     begin('cases')
     const token = 'glpat-abcdefghij0123456789'
     const words = `ACME-4711 ${token} jane@example.com`

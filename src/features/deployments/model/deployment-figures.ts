@@ -65,8 +65,8 @@ export function isCounted(view: DeploymentView | undefined): view is CountedView
 }
 
 /**
- * Returns the revisions between which the deployment's commits are requested, for production only. The commits are requested even if the revision had
- * been deployed before: a deployment after a rollback brings back commits that were not in production in between.
+ * Returns the revisions between which the deployment's commits are requested; undefined for environments that are not production. The commits are
+ * requested even if the revision had been deployed before: a deployment after a rollback brings back commits that were not in production in between.
  */
 export function commitRange(
   view: DeploymentView,

@@ -47,7 +47,7 @@ export async function behindOf(
   { instance, projectId, environment }: AskedBehind,
 ): Promise<EnvironmentBehind | NotShown | undefined> {
   if (countBehind === undefined) {
-    return NotShown.without('How far an environment is behind is not known here', [needed.platform])
+    return NotShown.without('How far an environment is behind cannot be shown', [needed.platform])
   }
   const found = (await deployments.current({ limit: maxSearched })).find(
     ({ deployment, view }) =>
@@ -62,7 +62,7 @@ export async function behindOf(
   const known = { project, environment, revision, deployedAt, branch }
   if (branch === undefined || revision === undefined) {
     const what = `The ${branch === undefined ? 'default branch of the project' : 'deployed revision'} is not known yet.`
-    return { ...known, answer: { as: 'refused', what, remedy: 'The next deployment event will have it.' } }
+    return { ...known, answer: { as: 'refused', what, remedy: 'The next deployment event will report it.' } }
   }
   const page = webUrl ?? (project === '' ? undefined : `${deployment.instance}/${project}`)
   const url = page === undefined ? undefined : `${page}/-/compare/${revision}...${encodeURIComponent(branch)}`

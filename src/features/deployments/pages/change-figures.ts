@@ -28,10 +28,10 @@ export const changesShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   total: z.object({ open, ...timesShape.shape }),
-  projects: z.array(changeProjects.shape).describe('Projects, those with most merges first.'),
+  projects: z.array(changeProjects.shape).describe('Projects with the most merges first.'),
   days: z
     .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
-    .describe('Days in UTC, without days that have no merge.'),
+    .describe('UTC days that have at least one merge.'),
   changes: z.array(changeList.shape).describe('Newest first.'),
 })
 export type ChangesShown = Shaped<typeof changesShape>

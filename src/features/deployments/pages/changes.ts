@@ -28,7 +28,7 @@ export async function changesPage(
     content: html`${await scopeHeading({ title: 'Changes', path: '/changes' }, asked, parts, context)}
     ${
       projects.length === 0
-        ? card('Nothing yet', empty('No change is known: no event of a merge request was received.'))
+        ? card('Nothing yet', empty('No changes are known: no merge request event has been received.'))
         : html`${totals(shown)}
           ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, changeProjects.draw('Projects', projects, { ...reader, hasTrain: projects.some(one => one.timeInMergeTrain !== undefined) }))}
           ${

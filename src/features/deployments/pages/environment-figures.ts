@@ -76,7 +76,7 @@ export const environmentsShape = z.object({
   project: z.string().optional(),
   own: ownShape,
   environments: z.array(environmentShape),
-  incidents: z.array(incidentList.shape).describe('Figures of incidents by project.'),
+  incidents: z.array(incidentList.shape).describe('Incident figures by project.'),
   overTime: keysOverTimeShape,
   ...groupsShape(keyLineShape),
   deployments: z.array(deploymentList.shape).describe('Newest first.'),

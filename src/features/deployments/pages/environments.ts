@@ -117,8 +117,8 @@ function deployedTable(
 function behindLink({ instance, projectId, project, environment }: EnvironmentFigures, { base }: RequestContext): Html {
   return html`<a
     href="${addressWith(`${base}/environments/behind/${projectId}`, { environment, instance })}"
-    title="Asks the platform"
-    aria-label="How far? ${environment} of ${project}"
+    title="Sends a request to the platform"
+    aria-label="How far is ${environment} of ${project} behind?"
     >How far?</a
   >`
 }

@@ -92,7 +92,7 @@ export const keysOverTimeShape = z.object({
         recovery: ms.optional().describe('Median time to recovery, in ms.'),
       }),
     )
-    .describe('Steps, oldest first, without those that have no deployment.'),
+    .describe('Steps that have at least one deployment, oldest first.'),
   incidents: z
     .array(z.object({ at: millis, project: z.string(), iid: z.number() }))
     .describe('Incidents; `at` is when they were opened.'),

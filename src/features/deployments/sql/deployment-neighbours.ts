@@ -1,4 +1,4 @@
-// Selects the other deployments to a deployment's environment, with which the deployment is compared. The queries are steps of a transaction.
+// Selects the deployments to the same environment that a deployment is compared with. The queries are steps of a transaction.
 import { number, optional, record, text, type Row } from '../../../core/store/sql/columns.ts'
 import { deploymentOf } from './deployment-reads.ts'
 import type { DamagedRows } from '../../../core/store/sql/damaged-rows.ts'

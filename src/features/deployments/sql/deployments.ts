@@ -182,7 +182,7 @@ const deleteEarly = `
 
 export type Deployments = ReturnType<typeof deployments>
 
-/** `prune` deletes old deployments that are not (or no longer) to be counted, except the last success of each environment. */
+/** `prune` deletes old deployments that are not waiting to be counted, except the last success of each environment. */
 export function deployments(sql: Statements) {
   const queue = leasedQueue(sql, 'deployments', '*')
   const { damaged } = sql
@@ -190,8 +190,9 @@ export function deployments(sql: Statements) {
     ...countable(sql, deploymentTable),
     ...deploymentReads(unbounded(sql)),
     /**
-     * Reads the next `limit` rows by id after `from`. Deletes those that were first reported before `before`, are not (or no longer) to be counted,
-     * and whose environment has a later success that was counted. `next` is undefined at the end.
+     * Goes through the next `limit` rows by id after `from`. Deletes those that were first reported before `before`, are not waiting to be counted,
+     * and whose environment has a later success that was counted (`KeptEarly` has the exceptions). `next` is where the next call continues; it is
+     * undefined at the end.
      */
     pruneEarly: async (
       before: Millis,
@@ -223,7 +224,7 @@ export function deployments(sql: Statements) {
     extend: async (ids: readonly number[], leaseMs: number) => {
       if (ids.length > 0) await queue.extend([`id IN (${placeholders(ids)})`, ids], leaseMs)
     },
-    /** Returns the other deployments to the environment of this deployment, or undefined if it is not (or no longer) to be counted. */
+    /** Returns the other deployments to the environment of this deployment, or undefined if it is not waiting to be counted. */
     around: async (id: number): Promise<Neighbours | undefined> =>
       sql.transaction(function* () {
         const [own] = yield ['SELECT * FROM deployments WHERE id = ?1 AND due_at IS NOT NULL', [id]]

@@ -25,7 +25,7 @@ interface JobLog {
   readonly read: ShownLog
 }
 
-/** The maximum length of the searched text, in UTF-16 code units. */
+/** The maximum length of the search string, in UTF-16 code units. */
 export const maxFindLength = 200
 /** The maximum number of matching lines that are shown. */
 const maxFound = 1_000
@@ -46,7 +46,7 @@ export const jobLogShape = z.discriminatedUnion('as', [
       .object({ lines: z.number(), bytes: z.number(), number: z.number() })
       .optional()
       .describe('The lines that are left out in the middle; `number` is the first of them.'),
-    isWhole: z.boolean().describe('False if the log is longer than what is read.'),
+    isWhole: z.boolean().describe('False if the log was too long to be read completely.'),
   }),
   z
     .strictObject({ as: z.literal('traced') })
@@ -111,8 +111,8 @@ export function textOf({ runs }: ShownLine): string {
 }
 
 /**
- * Returns the log for the JSON API, without colours. With `find`, only lines that contain this text are returned. Returns undefined or `NotShown` in
- * the same cases as `jobLogOf`.
+ * Returns the log for the JSON API, without colours. With `find`, only lines that contain this string are returned. Returns undefined if there is no
+ * such job, and `NotShown` if no job logs are shown with this configuration.
  */
 export async function jobLogView(
   sources: LogSources,

@@ -60,5 +60,5 @@ function logContent(read: ShownLog, find: string, { status }: JobCard, context: 
       <span class="buttons"><button>Search</button></span>
     </form>
     ${find === '' ? wholeLog(read, hasFailed(status)) : foundLines(read.lines, find)}
-    ${!read.isWhole && html`<p class="dim">The log is longer than what is read; the rest is not shown.</p>`}`
+    ${!read.isWhole && html`<p class="dim">The log is too long to be read completely; the rest is not shown.</p>`}`
 }

@@ -8,7 +8,7 @@ import type { Shaped } from '../../../console/layout/shape.ts'
 import type { FlakyTest } from '../../../model/job-tests.ts'
 import type { JobInside } from '../../../model/inside.ts'
 
-/** The reason `foreign` never occurs for a test report. */
+/** The reasons why a test report is incomplete. `foreign` is not among them, because it does not occur for test reports. */
 const faultReason: z.ZodType<ReportFaultReason> = z.enum(reportFaultReasons)
 
 export const jobReportShape = z.object({

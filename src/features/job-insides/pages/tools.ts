@@ -35,7 +35,7 @@ export const testTool: Tool = {
   name: 'flaky_tests',
   title: 'Flaky tests',
   description:
-    'Tests that failed and passed on the same revision, those that cost most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds. Do not add it up: `total` and the groups count a job that failed with several tests once.',
+    'Tests that failed and passed on the same revision, the tests that cost the most time first. `costMs`: the duration of the jobs that failed with them, in milliseconds. Do not add it up: `total` and the groups count a job that failed with several tests once.',
   path: '/tests',
 }
 
