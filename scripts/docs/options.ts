@@ -14,12 +14,12 @@ import { optionSections } from '../../src/daemon/configuration/options.ts'
 
 const introduction = `# Configuration reference
 
-Generated from the table of options in the code; change it there.
+Generated from the table of options in the code. Change it there.
 
 - A setting is an environment variable, a key of a YAML file (\`PIPESPAN_CONFIG\`), or both. Variables override the file, which overrides the default. A blank variable counts as unset.
-- \`pipespan config check [FILE]\` shows all wrong values at once, and then what does not fit together; with \`--show\` also the effective settings and where they come from.
-- A secret can be given as a file instead: the variable with \`_FILE\` at its end, or the key with \`_file\`. The file contains the value, and is read again when it changes.
-- SIGHUP reloads the configuration; a wrong one changes nothing. Settings that say *Needs a restart* keep their running value, and the log names them.
+- \`pipespan config check [FILE]\` shows all invalid values at once, and then settings that contradict each other. With \`--show\` it also shows the effective settings and where they come from.
+- A secret can be given as a file instead: append \`_FILE\` to the variable or \`_file\` to the key. The file contains the value, and is read again when it changes.
+- SIGHUP reloads the configuration; an invalid configuration changes nothing. Settings that are marked *Needs a restart* keep their running value, and the log names them.
 - Unknown keys are errors. Unknown \`PIPESPAN_…\` variables are warnings.
 - A list is a YAML list, or one comma-separated string. A variable replaces the file's whole list or mapping.
 - Durations are integers with a unit (\`ms\`, \`s\`, \`m\`, \`h\`, \`d\`), and so are sizes (\`KiB\`, \`MiB\`, \`GiB\`). Patterns are globs: \`*\` within a path segment, \`**\` across segments, \`{a,b}\` for alternatives.
@@ -29,8 +29,8 @@ Generated from the table of options in the code; change it there.
 
 const afterwards = `## Destinations
 
-The \`otlp\` settings define the destination \`default\`. It exists if one of their endpoints is set, or if no \`destinations\` are listed. If there are other destinations, it only receives the signals that it has an endpoint for. The
-timeouts, compression and TLS files in \`otlp\` apply to all destinations. Headers and bearer tokens only go to the destination that they were given for.
+The \`otlp\` settings define the destination \`default\`. It exists if one of their endpoints is set, or if no \`destinations\` are listed. If there are other destinations, \`default\` only receives the signals for which it has an endpoint. The
+timeouts, compression and TLS files in \`otlp\` apply to all destinations. Headers and bearer tokens are only sent to the destination for which they are configured.
 `
 
 /** Returns the content of config/REFERENCE.md. */
