@@ -1,5 +1,5 @@
-// Removes sequences and characters that control a terminal or change the text direction from external text. Also replaces ranges of a string, which
-// may overlap and be in any order.
+// Removes sequences and characters that control a terminal or change the text direction from external text. Also truncates strings, and replaces
+// ranges of a string, which may overlap and be in any order.
 
 /** Matches CSI, OSC and other string sequences, and two-character sequences, even if they are cut off at the end of the text. */
 const sequences =
@@ -33,6 +33,16 @@ export function plainLine(text: string): string {
 /** Like `plainLine`, but keeps line breaks. */
 export function plainLines(text: string): string {
   return text.replace(sequences, '').replace(unseen, '')
+}
+
+/** Returns the string if it has at most `maxLength` UTF-16 units, or else a copy of its beginning. Lone surrogates are replaced. */
+export function truncated(text: string, maxLength: number): string {
+  return text.length <= maxLength ? text.toWellFormed() : truncatedCopy(text, maxLength)
+}
+
+/** Returns a copy of the first `maxLength` UTF-16 units. A slice would keep the whole original string in memory. */
+export function truncatedCopy(text: string, maxLength: number): string {
+  return Buffer.from(text.slice(0, maxLength)).toString()
 }
 
 /** Escapes the invisible characters in JSON. */

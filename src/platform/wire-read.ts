@@ -2,7 +2,7 @@
 // Object readers are built from tables that define which field contains which fact and how its value is read.
 import { isKnownStatus } from '../model/status.ts'
 import { createTextRedaction, maxSecret, redactedTo } from '../lib/text-redaction.ts'
-import { withoutControls } from '../lib/plain-text.ts'
+import { truncated, withoutControls } from '../lib/plain-text.ts'
 import type { Millis } from '../model/instant.ts'
 
 export type Read<T> = (value: unknown) => T | undefined
@@ -105,13 +105,8 @@ function textUpTo(length: number, value: unknown): string | undefined {
 
 function rawUpTo(length: number, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = value.length > length ? cutTo(length, value) : value.toWellFormed()
+  const text = truncated(value, length)
   return hasWords(text) ? text : undefined
-}
-
-/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
-function cutTo(length: number, text: string): string {
-  return Buffer.from(text.slice(0, length)).toString()
 }
 
 /** Whether a string contains anything other than white space. The first comparison is a fast path, because most strings begin with a letter. */

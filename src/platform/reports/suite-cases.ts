@@ -8,6 +8,7 @@
 // runs failed and at least one passed.
 import { createHash } from 'node:crypto'
 import { maxSecret } from '../../lib/text-redaction.ts'
+import { truncated } from '../../lib/plain-text.ts'
 import type { TestFailure, TestName, TestResult } from '../../model/test-report.ts'
 
 // Computes a test's name and the hash that identifies the test across all runs of its job.
@@ -29,7 +30,7 @@ const maxKept = maxTestName + maxSecret
  */
 export function testNameOf({ name, classname }: NamedCase, suite: string): TestName {
   const full = classname === '' || name.startsWith(classname) ? name : name === '' ? classname : `${classname}.${name}`
-  return { suite: shortened(suite === '' ? classname : suite), name: shortened(full) }
+  return { suite: truncated(suite === '' ? classname : suite, maxKept), name: truncated(full, maxKept) }
 }
 
 /**
@@ -42,12 +43,6 @@ function testHashOf({ name, classname, file = '' }: NamedCase, ordinal?: number)
     .update(`${classname === '' ? file : classname}\n${name}${ordinal === undefined ? '' : `\n${ordinal}`}`)
     .digest()
   return digest.readUIntBE(0, 6)
-}
-
-/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
-function shortened(text: string): string {
-  if (text.length <= maxKept) return text.toWellFormed()
-  return Buffer.from(text.slice(0, maxKept).toWellFormed()).toString()
 }
 
 export interface CaseRun extends NamedCase {

@@ -1,6 +1,7 @@
 // Aggregates the cases of a test report into totals, a limited number of suites and failures, and the sets of failed and passed tests.
 import { ReportFault } from './report-fault.ts'
 import { createSuiteCases, isFailed, testNameOf, type CaseRun, type SuiteCases, type TestState } from './suite-cases.ts'
+import { truncatedCopy } from '../../lib/plain-text.ts'
 import type { Millis } from '../../model/instant.ts'
 import type {
   SlowTest,
@@ -102,7 +103,7 @@ export function createTestCollector(options: CollectorOptions): TestCollector {
     const { result, file = suite.file, line, seconds, words } = reported
     if (!isFailed(result) || failures.length + pendingWords >= limits.failures) return undefined
     pendingWords += 1
-    const text = (value: string) => (value.trim() === '' ? undefined : shortened(value, options.maxText))
+    const text = (value: string) => (value.trim() === '' ? undefined : truncatedCopy(value, options.maxText))
     const message = words.message.trim() === '' ? firstLine(words.stack) : words.message
     return {
       ...test,
@@ -230,9 +231,4 @@ const counts = { pass: 'passed', fail: 'failed', error: 'errored', skip: 'skippe
 
 function firstLine(text: string): string {
   return text.trimStart().split(/\r?\n/, 1)[0] ?? ''
-}
-
-/** Truncates a string. The result is a copy, because a slice would keep the whole original in memory. */
-function shortened(text: string, limit: number): string {
-  return Buffer.from(text.slice(0, limit).toWellFormed()).toString()
 }
