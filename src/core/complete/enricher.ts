@@ -115,7 +115,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
     const known = await runs.get(key)
     if (known === undefined) return
     const lane = lanes.of({ item: asked, priority })
-    const { token, rests } = lane
+    const { token, pause } = lane
     if (token === undefined) {
       const isKnown = tokens.some(({ client }) => client.instance === key.instance)
       const what = isKnown
@@ -166,7 +166,7 @@ export function createEnricher(options: EnricherOptions): Enricher {
         counters.completed += 1
         if (priority === 'fresh') token.onEnded(run.project.facts.id)
       }
-      rests.answered()
+      pause.answered()
       errors.answered(subject)
     } catch (error) {
       if (!(error instanceof PlatformError)) throw error
@@ -194,10 +194,10 @@ export function createEnricher(options: EnricherOptions): Enricher {
     return scope === 'stop' ? 'stopped' : 'refused'
   }
 
-  function failed(error: PlatformError, subject: string, { token, rests }: Lane): 'go-on' | 'stop' {
+  function failed(error: PlatformError, subject: string, { token, pause }: Lane): 'go-on' | 'stop' {
     counters.failed += 1
     const scope = token?.errors.failed(subject, error) ?? 'go-on'
-    if (scope === 'stop') rests.begin()
+    if (scope === 'stop') pause.begin()
     return scope
   }
 

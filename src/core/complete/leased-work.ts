@@ -33,7 +33,7 @@ export interface Lanes<Item, Lane> {
 }
 
 export interface LeasedLane {
-  readonly rests: Rests
+  readonly pause: LanePause
 }
 
 export interface LeasedWorkOptions<Item, Lane extends LeasedLane> {
@@ -72,7 +72,7 @@ interface InFlight<Item, Lane> {
 }
 
 /** Exponential backoff between requests while the platform does not respond. */
-export interface Rests {
+export interface LanePause {
   /** Records that the platform responded, which resets the backoff. */
   answered(): void
   /** Starts a pause, because the platform did not respond. */
@@ -86,7 +86,7 @@ export const leaseMs = 90_000
 const renewMs = 30_000
 const turnMs = 1_000
 
-export function createRests(clock: Clock): Rests {
+export function createLanePause(clock: Clock): LanePause {
   let failures = 0
   let until = 0
   return {
@@ -101,7 +101,7 @@ export function createRests(clock: Clock): Rests {
   }
 }
 
-export function oneLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
+export function singleLane<Lane>(lane: Lane): Lanes<unknown, Lane> {
   return { all: [lane], of: () => lane }
 }
 
@@ -147,12 +147,12 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
     own.done = worked()
   }
 
-  /** Leases due items and starts them. `resting` lists the lanes that start no items. */
-  async function beginDue(resting: readonly Lane[]): Promise<number> {
+  /** Leases due items and starts them. `paused` lists the lanes that start no items. */
+  async function beginDue(paused: readonly Lane[]): Promise<number> {
     let begun = 0
     for (const queue of queues) {
       for (;;) {
-        const { closed, limit } = roomOf(queue, resting)
+        const { closed, limit } = roomOf(queue, paused)
         const isTooSoon = elapsed(clock) - (inVainAt.get(queue) ?? -Infinity) < turnMs
         if (closed.length === lanes.all.length || (closed.length > 0 && isTooSoon)) break
         const taken = await queue.take(limit, leaseMs, closed)
@@ -166,7 +166,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
   }
 
   /** Returns the closed lanes, and the maximum number of items to lease: the smallest number of free slots in any open lane. */
-  function roomOf(queue: LeasedQueue<Item, Lane>, resting: readonly Lane[]): { closed: Lane[]; limit: number } {
+  function roomOf(queue: LeasedQueue<Item, Lane>, paused: readonly Lane[]): { closed: Lane[]; limit: number } {
     const own = Map.groupBy(
       [...inFlight.values()].filter(({ item }) => queue.has?.(item) ?? true),
       ({ lane }) => lane,
@@ -178,7 +178,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
       const begun = own.get(lane) ?? []
       const slow = begun.filter(({ since }) => elapsed(clock) - since > afterMs).length
       const free = queue.concurrency - begun.length + Math.min(extra, slow)
-      if (free <= 0 || resting.includes(lane)) closed.push(lane)
+      if (free <= 0 || paused.includes(lane)) closed.push(lane)
       else limit = Math.min(limit, free)
     }
     return { closed, limit }
@@ -198,9 +198,9 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
       const now = elapsed(clock)
       await options.beforeTurn?.(now)
       await renew(now)
-      const resting = lanes.all.filter(({ rests }) => rests.left() > 0)
-      if ((await beginDue(resting)) > 0) return 0
-      return Math.min(turnMs, ...resting.map(({ rests }) => Math.max(1, rests.left())))
+      const paused = lanes.all.filter(({ pause }) => pause.left() > 0)
+      if ((await beginDue(paused)) > 0) return 0
+      return Math.min(turnMs, ...paused.map(({ pause }) => Math.max(1, pause.left())))
     },
   })
   return {
@@ -247,8 +247,8 @@ export function tokenLanes<Item, Token extends { readonly territory: Territory }
   placeOf: (item: Item) => { readonly instance: string; readonly path?: string | undefined },
   clock: Clock,
 ): TokenLanes<Item, Token> {
-  const lanes = tokens.map(token => ({ token, rests: createRests(clock) }))
-  const others: TokenLane<Token> = { token: undefined, rests: createRests(clock) }
+  const lanes = tokens.map(token => ({ token, pause: createLanePause(clock) }))
+  const others: TokenLane<Token> = { token: undefined, pause: createLanePause(clock) }
   return {
     all: [...lanes, others],
     of: item => {

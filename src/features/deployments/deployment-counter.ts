@@ -4,7 +4,13 @@ import { backoff } from '../../lib/backoff.ts'
 import { commitRange, figuresOf, isCounted } from './model/deployment-figures.ts'
 import type { DeployedCommits, DeploymentFigures, LeadTimeDefinition, Neighbours } from './model/deployment-figures.ts'
 import { countedFigures, createCounter, type Counting } from './counter.ts'
-import { createLeasedWork, createRests, oneLane, tokenLanes, type LeasedWork } from '../../core/complete/leased-work.ts'
+import {
+  createLeasedWork,
+  createLanePause,
+  singleLane,
+  tokenLanes,
+  type LeasedWork,
+} from '../../core/complete/leased-work.ts'
 import { PlatformError, type ErrorThrottle, type PlatformClient } from '../../platform/port.ts'
 import { viewDeployment, type Deployment, type IsProduction } from './model/deployment.ts'
 import type { Capabilities } from '../../core/complete/capability.ts'
@@ -80,10 +86,10 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     signal: AbortSignal,
   ): Promise<DeployedCommits | 'later' | undefined> {
     const range = rangeOf(deployment, around)
-    const { token, rests } = lanes.of(deployment)
+    const { token, pause } = lanes.of(deployment)
     if (token === undefined || range === undefined) return undefined
-    if (rests.left() > 0) {
-      await deployments.defer(id, rests.left(), false)
+    if (pause.left() > 0) {
+      await deployments.defer(id, pause.left(), false)
       return 'later'
     }
     const { project } = deployment
@@ -91,12 +97,12 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
     const onSend = (): void => void (counters.commitRequests += 1)
     const answer = await token.readCommits(project, range, { signal, onSend })
     if (typeof answer === 'object' && !(answer instanceof PlatformError)) {
-      rests.answered()
+      pause.answered()
       token.errors.answered(name)
       return answer
     }
     if (answer instanceof PlatformError) {
-      if (token.errors.failed(name, answer) === 'stop') rests.begin()
+      if (token.errors.failed(name, answer) === 'stop') pause.begin()
       if (tries + 1 < maxTries) {
         await deployments.defer(id, backoff(tries + 1, backoffMs), true)
         return 'later'
@@ -126,7 +132,7 @@ export function createDeploymentCounter(options: DeploymentCounterOptions): Depl
   const apart = createLeasedWork({
     name: 'deployment counter with commits',
     queues: [{ concurrency, take: async (limit: number, ms: number) => deployments.take(limit, ms) }],
-    lanes: oneLane({ rests: createRests(clock) }),
+    lanes: singleLane({ pause: createLanePause(clock) }),
     nameOf: ({ id }) => String(id),
     work: countApart,
     onError: ({ id }, error) => log.error({ err: error, deployment: id }, 'a deployment could not be counted'),

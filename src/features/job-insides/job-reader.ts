@@ -95,7 +95,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
   async function readOne(read: JobRead, signal: AbortSignal): Promise<void> {
     const { chunk, jobId, what } = read
     const job = chunk.jobs.find(({ id }) => id === jobId)
-    const { token, rests } = lanes.of(read)
+    const { token, pause } = lanes.of(read)
     if (job === undefined || token === undefined) return queue.drop(read)
     if (read.takenAt - read.pendingSince > maxWait) {
       counters.expired += 1
@@ -112,10 +112,10 @@ export function createJobReader(options: JobReaderOptions): JobReader {
         return
       }
       await readInside(read, job, asked, token, signal)
-      rests.answered()
+      pause.answered()
     } catch (error) {
       if (signal.aborted) throw error
-      if (error instanceof PlatformError) await fail(error, subject, read, asked, { token, rests })
+      if (error instanceof PlatformError) await fail(error, subject, read, asked, { token, pause })
       else await stumble(error, read)
     }
   }
@@ -166,7 +166,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     subject: string,
     read: JobRead,
     asked: Asked,
-    { token, rests }: Lane & { readonly token: NonNullable<Lane['token']> },
+    { token, pause }: Lane & { readonly token: NonNullable<Lane['token']> },
   ): Promise<void> {
     // A status of 400 means that the platform does not know this artifact type for any project.
     const isUnknownType = error.status === 400 && isReportType(read.what)
@@ -178,7 +178,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
     counters.failed += 1
     // A rejected token is not the job's fault, so it does not count as an attempt. The entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
-    if (token.errors.failed(subject, error) === 'stop' || isOfToken) rests.begin()
+    if (token.errors.failed(subject, error) === 'stop' || isOfToken) pause.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, backoffMs), false)
     if (error.passing) return again(read)
     counters.expired += 1

@@ -1,5 +1,10 @@
 // Tests work that is leased from a queue.
-import { createLeasedWork, createRests, oneLane, type LeasedLane } from '../../../src/core/complete/leased-work.ts'
+import {
+  createLeasedWork,
+  createLanePause,
+  singleLane,
+  type LeasedLane,
+} from '../../../src/core/complete/leased-work.ts'
 import { describe, expect, it } from 'vitest'
 import { isWithin, territoriesOf, type Territory } from '../../../src/model/territory.ts'
 import { tokenLanes, type TokenLane } from '../../../src/core/complete/leased-work.ts'
@@ -47,7 +52,7 @@ async function turnsOf(isLeft: boolean): Promise<readonly string[]> {
     extend: async (items, leaseMs) => {
       if (leaseMs === 0) due.push(...items.filter(item => queued.has(item)))
     },
-    lanes: oneLane({ rests: createRests(systemClock) }),
+    lanes: singleLane({ pause: createLanePause(systemClock) }),
     clock: systemClock,
     log: silentLog(),
   })
@@ -73,7 +78,7 @@ it('starts another item for each slow one, up to a limit', async () => {
       begun.push(item)
       await ends.promise
     },
-    ...{ lanes: oneLane({ rests: createRests(clock) }), clock, log: silentLog() },
+    ...{ lanes: singleLane({ pause: createLanePause(clock) }), clock, log: silentLog() },
   })
   work.start()
   try {
@@ -134,7 +139,7 @@ describe("the tokens' work lanes", () => {
       work: async item => {
         begun.push(item)
         await ends.promise
-        if (item.startsWith('team')) lanes.of(item).rests.begin()
+        if (item.startsWith('team')) lanes.of(item).pause.begin()
       },
       ...{ clock, log: silentLog() },
     })
@@ -146,7 +151,7 @@ describe("the tokens' work lanes", () => {
       now = 999
       ends.resolve(undefined)
       await expect
-        .poll(() => tokens.some(token => (lanes.all.find(lane => lane.token === token)?.rests.left() ?? 0) > 0))
+        .poll(() => tokens.some(token => (lanes.all.find(lane => lane.token === token)?.pause.left() ?? 0) > 0))
         .toBe(true)
       now = 1_001
       work.wake()
@@ -160,18 +165,18 @@ describe("the tokens' work lanes", () => {
 
 it('pauses longer after each failure of the platform, up to a minute, and starts again with a short pause after a response', () => {
   let now = 0
-  const rests = createRests({ now: () => now, sleep: async () => undefined })
+  const pause = createLanePause({ now: () => now, sleep: async () => undefined })
   const pauses = Array.from({ length: 10 }, () => {
-    rests.begin()
-    const left = rests.left()
+    pause.begin()
+    const left = pause.left()
     now += left
     return left
   })
-  expect(rests.left()).toBe(0)
+  expect(pause.left()).toBe(0)
   expect(pauses[0]).toBeLessThanOrEqual(1_000)
   expect(pauses[4]).toBeGreaterThanOrEqual(8_000)
   expect(pauses.slice(7).every(pause => pause >= 30_000 && pause <= 60_000)).toBe(true)
-  rests.answered()
-  rests.begin()
-  expect(rests.left()).toBeLessThanOrEqual(1_000)
+  pause.answered()
+  pause.begin()
+  expect(pause.left()).toBeLessThanOrEqual(1_000)
 })
