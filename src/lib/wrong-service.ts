@@ -42,8 +42,8 @@ export function isGrpcPort(url: string): boolean {
 }
 
 /** Whether the string is the sentence with which gRPC servers reject HTTP/1.1 requests. The Go and .NET servers send such a sentence. */
-export function isRefusedByGrpc(words: string | undefined): boolean {
-  return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(words ?? '')
+export function isRefusedByGrpc(message: string | undefined): boolean {
+  return /\bgRPC requires HTTP\/2\b|\bHTTP\/2 only endpoint\b/i.test(message ?? '')
 }
 
 export function isGrpc(contentType: string | undefined): boolean {
@@ -53,11 +53,11 @@ export function isGrpc(contentType: string | undefined): boolean {
 // Describes the behaviour of an address that returned no HTTP response, based on the request's error: the address uses another protocol, or does not
 // respond.
 /** Returns a clause such as `it closes the connection`; undefined if nothing listens at the address or the error does not indicate what happened. */
-export function strangerBy(error: unknown): string | undefined {
+export function symptomOf(error: unknown): string | undefined {
   const code = codeOf(error)
   if (speaksHttp2(error)) return 'it speaks HTTP/2 only, as gRPC does'
   if (code.startsWith('HPE_') || (error instanceof Error && error.name === 'HTTPParserError')) {
-    return 'its answer is not HTTP'
+    return 'its response is not HTTP'
   }
   if (notTls.has(code)) return 'it does not speak HTTPS'
   // The connection was accepted and then closed without a response, so a server for another protocol listens at the address.

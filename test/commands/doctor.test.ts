@@ -354,7 +354,7 @@ it.each<readonly [string, (server: Server) => void, RegExp]>([
   [
     'another protocol',
     server => server.on('connection', (socket: Socket) => socket.end('+PONG\r\n')),
-    /its answer is not HTTP/,
+    /its response is not HTTP/,
   ],
   [
     'a closed connection',

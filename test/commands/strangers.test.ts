@@ -64,7 +64,7 @@ it.each([
   ['hooks', 'plain text', noPlatform],
   ['tokens', 'a web page', noTokens],
   ['tokens', 'plain text', /not a list of tokens.*check PIPESPAN_OBSERVABILITY_URL/],
-  ['tokens', 'a mail server', /did not answer \(its answer is not HTTP/],
+  ['tokens', 'a mail server', /did not answer \(its response is not HTTP/],
   ['tokens', 'a closed connection', /did not answer \(it closes the connection/],
   ['tokens', 'nothing', /did not answer \(connect ECONNREFUSED/],
   ['store', 'plain text', noPostgres],

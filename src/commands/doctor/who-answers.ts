@@ -1,7 +1,7 @@
 // Determines what responds at the daemon's address: the daemon, another program, or nothing. No secret is sent for this.
 import { request, type Dispatcher } from 'undici'
 import { reasonOf } from '../../lib/fault.ts'
-import { strangerBy } from '../../lib/wrong-service.ts'
+import { symptomOf } from '../../lib/wrong-service.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
 type Answerer =
@@ -26,10 +26,10 @@ export async function whoAnswers(
     if (isOurs) return { is: 'daemon', ready: statusCode === 200, message }
     return { is: 'another', what: `${statusCode} with ${kindOf(text, headers['content-type'])}` }
   } catch (error) {
-    const stranger = strangerBy(error)
-    if (stranger === undefined) return { is: 'nobody', reason: reasonOf(error) }
-    const isSilent = stranger.endsWith('does not answer')
-    return { is: 'another', what: isSilent ? `${stranger} within ${timeouts.headersTimeout / 1000} s` : stranger }
+    const symptom = symptomOf(error)
+    if (symptom === undefined) return { is: 'nobody', reason: reasonOf(error) }
+    const isSilent = symptom.endsWith('does not answer')
+    return { is: 'another', what: isSilent ? `${symptom} within ${timeouts.headersTimeout / 1000} s` : symptom }
   }
 }
 

@@ -5,7 +5,7 @@ import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici'
 import { filled } from '../../lib/template.ts'
 import { after } from '../../lib/timer.ts'
 import { ConfigError, reasonOf } from '../../lib/fault.ts'
-import { isGrpcPort, speaksHttp2, strangerBy } from '../../lib/wrong-service.ts'
+import { isGrpcPort, speaksHttp2, symptomOf } from '../../lib/wrong-service.ts'
 import { version } from '../../lib/version.ts'
 import type { Answer } from './verdict.ts'
 import type { Endpoint, HeaderValues, Proxies, TlsFiles } from './destination.ts'
@@ -185,7 +185,7 @@ function first(header: string | string[] | undefined): string | undefined {
 
 function grpcBy(error: unknown, origin: string): 'frames' | 'port' | undefined {
   if (speaksHttp2(error)) return 'frames'
-  return isGrpcPort(origin) && strangerBy(error) !== undefined ? 'port' : undefined
+  return isGrpcPort(origin) && symptomOf(error) !== undefined ? 'port' : undefined
 }
 
 /** If connecting to several addresses failed, the first error is the most useful one. */
@@ -194,7 +194,7 @@ function networkReason(error: unknown): string {
   const message = reasonOf(error)
   const code = (error as NodeJS.ErrnoException).code
   if (message === '') return code ?? 'the connection failed'
-  const stranger = strangerBy(error)
-  const words = stranger === undefined ? message : `${stranger}: ${message}`
+  const symptom = symptomOf(error)
+  const words = symptom === undefined ? message : `${symptom}: ${message}`
   return code === undefined || words.includes(code) ? words : `${words} (${code})`
 }

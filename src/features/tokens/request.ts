@@ -1,7 +1,7 @@
 // Sends one HTTP request with a timeout and a response size limit. It returns the outcome as a union and never throws.
 import { request, type Dispatcher } from 'undici'
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
-import { strangerBy } from '../../lib/wrong-service.ts'
+import { symptomOf } from '../../lib/wrong-service.ts'
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 
@@ -83,9 +83,9 @@ function failure(error: unknown, timeoutMs: number): Answer {
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
   // The remedy that Node appends to the error message is removed, because it does not apply here.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
-  const stranger = strangerBy(error)
+  const symptom = symptomOf(error)
   return failed(
-    stranger === undefined ? message : `${stranger}: ${message}`,
+    symptom === undefined ? message : `${symptom}: ${message}`,
     !certificate && !unsent.has(code),
     certificate,
   )

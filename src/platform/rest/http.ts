@@ -1,7 +1,7 @@
 // Sends one HTTP request over a persistent connection, possibly through a proxy, and streams the body of the response.
 import { getCACertificates } from 'node:tls'
 import { Agent, EnvHttpProxyAgent, request, type Dispatcher } from 'undici'
-import { codeOf, strangerBy } from '../../lib/wrong-service.ts'
+import { codeOf, symptomOf } from '../../lib/wrong-service.ts'
 import { httpDate } from '../../lib/retry-after.ts'
 import { errorOfAnswer, errorOfStatus, maxErrorBytes } from './errors.ts'
 import { PlatformError } from '../port.ts'
@@ -188,8 +188,8 @@ function connectionError(
     return errorOfAnswer('slow', endpoint, `incomplete after ${wholeMs / 1_000} s`)
   if (timeout.aborted) return errorOfAnswer('timeout', endpoint, `no answer within ${answerMs} ms`)
   const code = codeOf(error)
-  const stranger = strangerBy(error)
-  const reason = redact(stranger === undefined ? code : `${stranger}: ${code}`, secrets)
+  const symptom = symptomOf(error)
+  const reason = redact(symptom === undefined ? code : `${symptom}: ${code}`, secrets)
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfAnswer('timeout', endpoint, reason)
   // These OpenSSL codes mean an unknown issuer, a wrong name or an expired certificate.
   const isOfCertificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)

@@ -60,7 +60,7 @@ it('does not mistake every unknown endpoint for a gRPC server', async () => {
   const mail = `http://127.0.0.1:${await listen(talking(socket => socket.end(), Buffer.from('220 mail ESMTP\r\n')))}`
   expect(await verdictAt(mail)).toMatchObject({
     kind: 'unreachable',
-    message: expect.stringMatching(/^its answer is not HTTP/) as string,
+    message: expect.stringMatching(/^its response is not HTTP/) as string,
   })
   const closing = `http://127.0.0.1:${await listen(talking(socket => socket.end()))}`
   expect(await verdictAt(closing)).toMatchObject({ kind: 'unreachable', outcomeUnknown: true })
