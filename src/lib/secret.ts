@@ -76,10 +76,10 @@ export function keepOut(value: string): void {
  * Replaces every known secret, and every secret in `also`, with `[secret]`. Text that contains an encoded secret is replaced as a whole. Only the
  * first `maxLength` characters are read and returned, because text may have been crafted to keep the daemon busy.
  */
-export function redact(text: string, also: readonly string[] = [], longest = 8_192): string {
+export function redact(text: string, also: readonly string[] = [], maxLength = 8_192): string {
   if (text === '') return text
-  const isCut = text.length > longest
-  let clean = isCut ? text.slice(0, longest).replace(brokenEscape, '') : text
+  const isCut = text.length > maxLength
+  let clean = isCut ? text.slice(0, maxLength).replace(brokenEscape, '') : text
   for (const secret of also)
     if (secret !== '' && secret.length < minLength) clean = clean.replaceAll(secret, '[secret]')
   const needles = [...known.values(), ...also.map(formsOf)].flat()

@@ -32,7 +32,7 @@ export function compileWebAssemblyOnce(): void {
 }
 
 /** The time in ms after which startup is over. By then the memory allocated during startup is garbage, and little is allocated later. */
-const startIsOver = 1_500
+const startupMs = 1_500
 
 /**
  * Collects garbage once after startup. It must be called once on each thread when the thread starts. An idle thread allocates too little for its
@@ -40,7 +40,7 @@ const startIsOver = 1_500
  * collection takes 2 ms. V8 then shrinks the young generation of an idle thread by itself, and returns the rest to the system within some seconds.
  */
 export function collectAfterStart(onError: (error: unknown) => void): Timer {
-  return after(startIsOver, collectYoung, onError)
+  return after(startupMs, collectYoung, onError)
 }
 
 function collectYoung(): void {

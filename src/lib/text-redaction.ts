@@ -32,7 +32,7 @@ export class LinearPattern {
   /** Parses a pattern in JavaScript's syntax. If the pattern is rejected, the result is a string with the reason. */
   static parse(source: string): LinearPattern | string {
     try {
-      if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty text'
+      if (''.search(new RegExp(source, 'u')) !== -1) return 'can match an empty string'
     } catch {
       return 'is not a valid regular expression'
     }
@@ -203,9 +203,9 @@ const [maxScanned, maxDecoded] = [65_536, 2_048]
 const redactText = createTextRedaction([])
 
 /** Returns at most `maxLength` characters of external text as one redacted line; undefined if nothing is left. */
-export function briefly(text: string, longest: number, also: readonly string[] = []): string | undefined {
+export function briefly(text: string, maxLength: number, also: readonly string[] = []): string | undefined {
   const line = text.slice(0, maxScanned).replace(/\s+/g, ' ')
   const clean = plainLine(redactText(redact(line, also, maxDecoded)))
   if (clean === '') return undefined
-  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean
+  return clean.length > maxLength ? `${clean.slice(0, maxLength)}…` : clean
 }

@@ -33,7 +33,12 @@ const tolerance = 1_000
  * Computes the spans for a test report. `job`: the times of the job's span; `script`: the times of the section in which the tests ran, if known. At
  * most `maxSpans` spans are returned, suites first, then cases.
  */
-export function testSpans(suites: readonly TestSuite[], job: Window, script: Window = job, most = 1_000): TestSpan[] {
+export function testSpans(
+  suites: readonly TestSuite[],
+  job: Window,
+  script: Window = job,
+  maxSpans = 1_000,
+): TestSpan[] {
   const place = placing(script)
   let ordinal = 0
   const placed = suites.map((suite): { span: TestSpan; cases: readonly TestSpan[] } => {
@@ -50,8 +55,8 @@ export function testSpans(suites: readonly TestSuite[], job: Window, script: Win
     ordinal += suite.count
     return { span, cases }
   })
-  const spans = placed.slice(0, most).map(({ span }) => span)
-  const cases = placed.flatMap(one => one.cases).slice(0, most - spans.length)
+  const spans = placed.slice(0, maxSpans).map(({ span }) => span)
+  const cases = placed.flatMap(one => one.cases).slice(0, maxSpans - spans.length)
   return [...spans, ...cases].sort((a, b) => a.ordinal - b.ordinal)
 }
 

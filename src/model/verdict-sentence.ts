@@ -8,7 +8,7 @@ export const maxSentence = 500
 /** Maximum number of parts that a sentence names individually. The remaining parts are summed up; the JSON contains all of them. */
 const maxParts = 3
 /** Minimum share of the total at which a part, or a sum of parts, is mentioned. */
-const leastShare = 0.05
+const minShare = 0.05
 /** Maximum number of jobs whose names the sentence lists when it shows their combined time as one figure. More jobs are only counted. */
 const maxSummed = 2
 /** Maximum number of failed jobs that a sentence names. */
@@ -44,7 +44,7 @@ function withParts(whole: string, ms: number, parts: readonly VerdictPart[], isC
   const all = runnersAsOne(parts).sort((a, b) => Math.abs(b.ms) - Math.abs(a.ms))
   // Without a run to compare with, the difference cannot be explained.
   if (all.every(({ kind }) => kind === 'other')) return whole
-  const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * leastShare
+  const isGreat = (sum: number): boolean => sum !== 0 && Math.abs(sum) >= Math.abs(ms) * minShare
   const named = all.slice(0, maxParts).filter(part => isGreat(part.ms))
   const others = all.slice(named.length)
   const sums = [others.filter(part => part.ms > 0), others.filter(part => part.ms < 0)]

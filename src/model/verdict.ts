@@ -54,7 +54,7 @@ export interface JudgedRun extends RanOnce {
 /** Two durations count as equal if they differ by less than this factor, because usual durations are known only to within 5 %. */
 const slack = 1.1
 /** Two durations also count as equal if they differ by fewer ms than this, because webhooks report whole seconds. */
-const leastDifference = 1_000
+const minDifference = 1_000
 
 /** Returns the verdict on a pipeline; undefined until the pipeline has ended. */
 export function pipelineVerdict(run: JudgedRun): Verdict | undefined {
@@ -162,7 +162,7 @@ function judged(
 }
 
 function outcomeOf(spent: Millis, usual: Millis): 'slower' | 'faster' | 'usual' {
-  if (Math.abs(spent - usual) < leastDifference) return 'usual'
+  if (Math.abs(spent - usual) < minDifference) return 'usual'
   if (spent > usual * slack) return 'slower'
   return spent * slack < usual ? 'faster' : 'usual'
 }

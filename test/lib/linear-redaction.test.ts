@@ -141,7 +141,7 @@ describe("an operator's redaction pattern", () => {
     expect(LinearPattern.parse('a(?=b)')).toContain('a look-around')
     expect(LinearPattern.parse('a{1001}')).toContain('a repetition above 1,000')
     expect(LinearPattern.parse('[ab]{500}')).toBe('is too large')
-    expect(LinearPattern.parse('a*')).toBe('can match an empty text')
+    expect(LinearPattern.parse('a*')).toBe('can match an empty string')
     expect(LinearPattern.parse('a(')).toBe('is not a valid regular expression')
   })
 

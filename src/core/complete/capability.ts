@@ -4,8 +4,8 @@
 //   rejection                                        requests that are no longer sent to the endpoint
 //   404 for a job                                    none: only the log of that job was erased, or has expired
 //   404 for the project                              those for the project
-//   403, or 404 for a JUnit artifact                 those for the project, after rejections for three jobs in a row: one log may be a secret debug trace
-//   403 or 404 for a pipeline's jobs or bridges      those for the project, after rejections for three pipelines in a row
+//   403, or 404 for a JUnit artifact                 those for the project, after three rejected jobs in a row: one log may be a debug trace
+//   403 or 404 for a pipeline's jobs or bridges      those for the project, after three rejected pipelines in a row
 //   an error that affects all requests               all: the token lacks a scope, or this platform does not have the endpoint
 //   rejections for five projects                     all, unless the requests are for jobs or bridges
 import type { PlatformError } from '../../platform/port.ts'

@@ -12,7 +12,7 @@ const share = 0.95
 /** The minimum number of past runs of a job. If there are fewer, no duration counts as unusual. */
 const minRuns = 20
 /** The time in ms for which a computed duration is cached. */
-const believedFor = 600_000
+const cacheMs = 600_000
 /** The maximum number of jobs in the cache. The oldest is evicted first. */
 const maxKnown = 10_000
 
@@ -27,7 +27,7 @@ export function createSlowness(past: PastDurations, now: () => Millis): IsSlow {
     if (usual === undefined || usual.until < at) {
       const bins = await past.of(subject, days)
       const runs = Object.values(bins).reduce((sum, count) => sum + count, 0)
-      usual = { ms: runs < minRuns ? Infinity : (percentileOf(bins, share) ?? Infinity), until: at + believedFor }
+      usual = { ms: runs < minRuns ? Infinity : (percentileOf(bins, share) ?? Infinity), until: at + cacheMs }
       remember(known, of, usual, maxKnown)
     }
     return end - start > usual.ms

@@ -49,8 +49,8 @@ const firstPause = 5 * minute
 /** The maximum delay in ms after failures that may be transient. */
 const maxPause = 60 * minute
 /** The maximum and minimum time between two checks for due items, ms. */
-const maxRest = 30_000
-const minRest = 1_000
+const maxCheckInterval = 30_000
+const minCheckInterval = 1_000
 /**
  * The maximum time in ms until the next round of an inventory item, unless its own interval is longer. If the stored time is later, it was written
  * while the clock was ahead, and the item is due.
@@ -78,17 +78,17 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   const nameOf = ({ kind, of }: Pick<Thing, 'kind' | 'of'>): string => `${kind} of ${of}`
 
   async function turn(): Promise<number> {
-    if (things.length === 0 || !(await lease.isMine())) return maxRest
+    if (things.length === 0 || !(await lease.isMine())) return maxCheckInterval
     await forgetOthers()
     for (const thing of things) {
       const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
       if (!isDue(state, now, thing) && !mayBeFixed(thing, state)) continue
-      if (closing.signal.aborted || !(await lease.isMine())) return maxRest
-      if ((await round(thing, state, now)) === 'stop') return maxRest
+      if (closing.signal.aborted || !(await lease.isMine())) return maxCheckInterval
+      if ((await round(thing, state, now)) === 'stop') return maxCheckInterval
     }
     const [all, now] = await Promise.all([states.all(), states.now()])
     const next = Math.min(...all.map(({ nextAt }) => nextAt - now))
-    return Math.min(maxRest, Math.max(minRest, next))
+    return Math.min(maxCheckInterval, Math.max(minCheckInterval, next))
   }
 
   /**
@@ -217,7 +217,7 @@ function asPlatformError(error: unknown): PlatformError {
     const what = error.message.slice(0, -error.remedy.length).trim()
     return new PlatformError({ kind: 'unavailable', what, remedy: error.remedy })
   }
-  const what = `An answer could not be decoded (${reasonOf(error)}).`
+  const what = `A response of the platform could not be decoded (${reasonOf(error)}).`
   return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
 }
 

@@ -116,7 +116,7 @@ it('requires a list of the keys to export if dotenv reports are read', async () 
 
 it('accepts regular expressions with commas, and rejects those that match the empty string', async () => {
   expect((await check([], { PIPESPAN_REDACT: 'a{2,3},[b,c]d' })).code).toBe(0)
-  expect((await check([], { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty text. Use')
+  expect((await check([], { PIPESPAN_REDACT: 'x*' })).err).toContain('"x*" can match an empty string. Use')
   expect((await check([], { PIPESPAN_JOB_LOGS: 'none,all' })).err).toContain(
     'none cannot be combined with other values',
   )
