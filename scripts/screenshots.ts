@@ -35,7 +35,7 @@ const extraHTTPHeaders = { authorization: `Bearer ${adminToken}` }
 if (chromiumPath === undefined) throw new Error('Chromium was not found. Install it, or set CHROMIUM_PATH.')
 mkdirSync(folder, { recursive: true })
 const stopping = new AbortController()
-const said = new Promise<string>(resolve => {
+const announced = new Promise<string>(resolve => {
   let text = ''
   const stdout = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
@@ -50,7 +50,7 @@ const said = new Promise<string>(resolve => {
   void demo(options, terminal).then(code => (process.exitCode = code))
 })
 try {
-  await shoot(await said)
+  await shoot(await announced)
 } finally {
   stopping.abort()
 }

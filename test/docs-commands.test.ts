@@ -31,7 +31,7 @@ describe('the commands in the documentation', () => {
         env: folder.env,
         encoding: 'utf8',
       })
-      expect({ line, status, said: status === 0 ? '' : stdout + stderr }).toEqual({ line, status: 0, said: '' })
+      expect({ line, status, output: status === 0 ? '' : stdout + stderr }).toEqual({ line, status: 0, output: '' })
     }
   })
 })

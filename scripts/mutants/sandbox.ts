@@ -88,8 +88,9 @@ export class Sandbox {
     })
     const group = String(child.pid)
     this.#watcher.stdin?.write(`${group}\n`)
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const end = (): void => void spawnSync('sh', ['-c', `group=$1 ${sweep}`, this.folder, group])
     const code = await new Promise(resolve => {
       const timer = setTimeout(() => resolve('timeout'), timeout)
@@ -101,7 +102,7 @@ export class Sandbox {
     end()
     if (code === 'timeout') return { kind: 'timeout' }
     if (code === 0) return { kind: 'passed' }
-    return { kind: 'failed', by: /^ *FAIL +(.*)$/m.exec(said)?.[1] ?? said.trim().split('\n').at(-1) ?? '' }
+    return { kind: 'failed', by: /^ *FAIL +(.*)$/m.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? '' }
   }
 
   async dispose(): Promise<void> {

@@ -192,8 +192,8 @@ async function play(
   const missing = [...platform.state.pipelines.values()].flatMap(({ id, status }) =>
     book.statuses.get(id) === status ? [] : [id],
   )
-  const said = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
-  return fail(said, daemon, terminal)
+  const message = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
+  return fail(message, daemon, terminal)
 }
 
 /** Makes the backend reject the trace of the first pipeline that was canceled after `since`, so that there is a dead letter. */

@@ -60,10 +60,10 @@ export async function hooksEnsure(
 ): Promise<number> {
   const counts: Record<Outcome, number> = { created: 0, repaired: 0, fine: 0, failed: 0 }
   const hooks: EnsuredHook[] = []
-  const said = new Set<string>()
+  const reported = new Set<string>()
   for await (const [owner, path] of ownersOf(client, options)) {
     const name = plainLine(path)
-    const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal, said)) }
+    const ensured = { owner: name, ...(await ensureOne(client, owner, name, options, terminal, reported)) }
     counts[ensured.outcome] += 1
     if (options.json) hooks.push(ensured)
     else if (ensured.outcome !== 'failed') print(terminal, lineOf(ensured, options))
@@ -95,7 +95,7 @@ async function ensureOne(
   name: string,
   options: HooksEnsureOptions,
   terminal: Terminal,
-  said: Set<string>,
+  reported: Set<string>,
 ): Promise<Omit<EnsuredHook, 'owner'>> {
   try {
     const hooks = await existing(client, owner, options)
@@ -104,7 +104,7 @@ async function ensureOne(
       const others = hooks.slice(1).map(({ id }) => id)
       complain(terminal, `${name}: several webhooks have this URL; remove ${others.join(', ')} on the platform.`)
     }
-    if (hook === undefined) return await create(client, owner, name, options, terminal, said)
+    if (hook === undefined) return await create(client, owner, name, options, terminal, reported)
     if (hook.alertStatus !== undefined && hook.alertStatus !== 'executable') {
       const state = hook.alertStatus.replaceAll('_', ' ')
       complain(
@@ -120,7 +120,7 @@ async function ensureOne(
     }
     const reasons = whatIsWrong(hook, options, flagsOf(options.events, owner))
     if (reasons.length === 0) {
-      complainOfMissing(hook, owner, name, options, terminal, said)
+      complainOfMissing(hook, owner, name, options, terminal, reported)
       return { outcome: 'fine', hook: hook.id }
     }
     const wish = wishOf(options, owner, secretsFor(hook, options))
@@ -128,7 +128,7 @@ async function ensureOne(
     const url = hook.mayBeAt(options.url) ? undefined : options.url
     if (!options.dryRun) {
       const edited = await client.editHook(owner, hook.id, { ...wish, url }, call)
-      complainOfMissing(edited, owner, name, options, terminal, said)
+      complainOfMissing(edited, owner, name, options, terminal, reported)
     }
     return { outcome: 'repaired', hook: hook.id, reasons }
   } catch (error) {
@@ -144,19 +144,19 @@ async function create(
   name: string,
   options: HooksEnsureOptions,
   terminal: Terminal,
-  said: Set<string>,
+  reported: Set<string>,
 ): Promise<Omit<EnsuredHook, 'owner'>> {
   const flags = flagsOf(options.events, owner).map(flag => flag.replaceAll('_', ' '))
   const reasons = ['pipeline events', 'job events', ...flags]
   if (options.dryRun) return { outcome: 'created', reasons }
   const created = await client.createHook(owner, wishOf(options, owner, options.secrets), call)
-  complainOfMissing(created, owner, name, options, terminal, said)
+  complainOfMissing(created, owner, name, options, terminal, reported)
   return { outcome: 'created', hook: created.id, reasons }
 }
 
 /**
  * Warns about events that the webhook does not send. A platform may report success although it ignored a flag that its webhooks or its tier do not
- * support. `said` are the unknown events named by an earlier warning, so that each is named only once for all webhooks.
+ * support. `reported` are the unknown events named by an earlier warning, so that each is named only once for all webhooks.
  */
 function complainOfMissing(
   hook: PlatformHook,
@@ -164,12 +164,12 @@ function complainOfMissing(
   name: string,
   { events }: HooksEnsureOptions,
   terminal: Terminal,
-  said: Set<string>,
+  reported: Set<string>,
 ): void {
   const flags = flagsOf(events, owner)
-  const unknown = unknownEvents(hook, flags).filter(one => !said.has(one))
+  const unknown = unknownEvents(hook, flags).filter(one => !reported.has(one))
   const missing = [...missingEvents(hook, flags), ...unknown]
-  for (const one of unknown) said.add(one)
+  for (const one of unknown) reported.add(one)
   if (missing.length === 0) return
   complain(
     terminal,

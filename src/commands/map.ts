@@ -64,8 +64,8 @@ export async function mapFile(
     return exitCode.failed
   }
   if (parsed.outcome === 'ignored') {
-    const said = `${name}: The daemon answers an event of kind "${parsed.kind}" with 200 and counts it, but exports nothing.`
-    return nothing(terminal, json, said)
+    const message = `${name}: The daemon answers an event of kind "${parsed.kind}" with 200 and counts it, but exports nothing.`
+    return nothing(terminal, json, message)
   }
   if (parsed.outcome === 'event') {
     const chunk = eventChunk(parsed.event, Date.now(), config.platform.profile)
@@ -82,8 +82,8 @@ export async function mapFile(
     const jobs = [...run.jobs.values()].map(
       ({ id, record }) => `job ${id} ${plainLine(record.facts.name ?? '')} ${record.facts.status}`,
     )
-    const said = `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`
-    return nothing(terminal, json, `${said}\nIt is exported with its pipeline, once a pipeline event arrives.`)
+    const message = `${name}: update of pipeline ${run.key.pipelineId}: ${jobs.join(', ')}.`
+    return nothing(terminal, json, `${message}\nIt is exported with its pipeline, once a pipeline event arrives.`)
   }
   const chunk = snapshot(run, config)
   if (json) {
@@ -107,11 +107,11 @@ export async function mapFile(
 }
 
 /** Prints why nothing is exported. With JSON, the reason is printed to standard error, and an empty export to standard output. */
-function nothing(terminal: Terminal, json: boolean, said: string): number {
-  if (!json) print(terminal, said)
+function nothing(terminal: Terminal, json: boolean, message: string): number {
+  if (!json) print(terminal, message)
   else {
     printJson(terminal, { resourceSpans: [] })
-    complain(terminal, said)
+    complain(terminal, message)
   }
   return exitCode.done
 }

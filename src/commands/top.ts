@@ -69,13 +69,13 @@ async function follow(terminal: Terminal, from: string, every: number, ask: () =
 
   function draw(): void {
     const [width, rows] = [stdout.columns ?? 80, stdout.rows ?? 24]
-    const said = failure === undefined ? [] : wrapped(plain(failure), width)
-    const height = rows - 1 - said.length
+    const errorLines = failure === undefined ? [] : wrapped(plain(failure), width)
+    const height = rows - 1 - errorLines.length
     const picture =
       opened === undefined
         ? liveView(state, { from, now: Date.now(), width, height, color, screen })
         : waterfallView(liveWaterfall(opened, { width, color }), { width, height, color, screen })
-    stdout.write(`\x1b[H${[...said, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
+    stdout.write(`\x1b[H${[...errorLines, picture].join('\n').replaceAll('\n', '\x1b[K\n')}\x1b[J`)
   }
   function onKey(key: Key): void {
     const keys = listedPipelines(state, screen.filter).map(keyOf)

@@ -86,10 +86,10 @@ export function eventsIn(body: Uint8Array): ReceivedEvent[] {
     const project = attributesOf(resource?.attributes ?? [])['service.name']
     return scopeLogs
       .flatMap(({ logRecords }) => logRecords)
-      .flatMap(({ eventName: name = '', body: said, timeUnixNano }) => {
-        if (name === '' || said?.stringValue === undefined) return []
+      .flatMap(({ eventName: name = '', body, timeUnixNano }) => {
+        if (name === '' || body?.stringValue === undefined) return []
         const at = millisOf(timeUnixNano)
-        return [{ name, body: said.stringValue, at, project: typeof project === 'string' ? project : undefined }]
+        return [{ name, body: body.stringValue, at, project: typeof project === 'string' ? project : undefined }]
       })
   })
 }

@@ -75,11 +75,11 @@ describe('the command `pipespan traceparent`', () => {
             ...(root === null ? {} : { PIPESPAN_ROOT_PIPELINE_ID: root }),
           }
           const script = `${shellLines(ids)}\nprintf %s "$TRACEPARENT"`
-          const said = execFileSync('sh', ['-eu', '-c', script], {
+          const output = execFileSync('sh', ['-eu', '-c', script], {
             env: { ...env, PATH: process.env.PATH },
             encoding: 'utf8',
           })
-          expect(said).toBe(traceparentOf(env, { ids }))
+          expect(output).toBe(traceparentOf(env, { ids }))
         }),
         { numRuns: isFull ? 15 : 4 },
       )

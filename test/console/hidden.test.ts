@@ -90,7 +90,7 @@ beforeAll(async () => {
     }
   }
 
-  const said = `See ${written}!3.`
+  const mention = `See ${written}!3.`
   const request = { iid: 4, title: `Take ${written} in`, source_branch: 'main', target_branch: 'main' }
   const refuse = {
     fault: { kind: 'status', status: 400, message: `too much of ${other} at /projects/acme%2Fvault%2Fkeys` },
@@ -100,7 +100,7 @@ beforeAll(async () => {
   await until(async () => house.receiver.spans.length > 0)
   house.receiver.misbehave({ ...refuse, when: ({ signal }) => signal === 'traces' })
   await house.post(
-    pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: said }, merge_request: request }),
+    pipeline(5_001, shown, {}, { commit: { id: 'a'.repeat(40), message: mention }, merge_request: request }),
   )
   await house.post(pipeline(5_002, hidden))
   await until(async () => (await store.outbox.deadLetters(5)).length === 2)

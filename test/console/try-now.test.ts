@@ -49,9 +49,9 @@ it('sends pending exports at once when the user clicks "Try now" and the backend
   expect(answer.status).toBe(303)
   await until(async () => house.receiver.spans.length > before)
   await expect.poll(queueOf).toMatchObject({ pending: 0, state: 'closed', putOff: 0 })
-  const said = (await read(answer.headers.get('location')!)).replace(/\s+/g, ' ')
-  expect(said).toMatch(/[1-9]\d* postponed exports? (is|are) sent now; 1 open circuit breaker lets a probe through/)
-  expect(said).not.toContain('Try now</button>')
+  const response = (await read(answer.headers.get('location')!)).replace(/\s+/g, ' ')
+  expect(response).toMatch(/[1-9]\d* postponed exports? (is|are) sent now; 1 open circuit breaker lets a probe through/)
+  expect(response).not.toContain('Try now</button>')
 })
 
 it('retries one destination via the API, and trips the circuit breaker again if the backend is still down', async () => {

@@ -4,7 +4,7 @@ import { countFigures } from '../support/counted-figures.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openHouse, pipelineWebhook, until, type House } from './house.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import { saidOf } from '../model/said.ts'
+import { durationsIn } from '../model/sentence-figures.ts'
 
 const begun = Date.now() - 6 * 3_600_000
 const random = new Random(11)
@@ -64,9 +64,9 @@ it('explains every deviation from the usual duration to within a tenth, by compa
     expect(parts.reduce((sum, part) => sum + part.ms, 0)).toBe(ms)
     if (outcome === 'usual') continue
     differing += 1
-    const said = saidOf(sentence.split(': ')[1] ?? '')
-    const unsaid = ms - said.reduce((sum, one) => sum + one, 0)
-    expect(Math.abs(unsaid), sentence).toBeLessThanOrEqual(Math.abs(ms) / 10)
+    const figures = durationsIn(sentence.split(': ')[1] ?? '')
+    const unexplained = ms - figures.reduce((sum, one) => sum + one, 0)
+    expect(Math.abs(unexplained), sentence).toBeLessThanOrEqual(Math.abs(ms) / 10)
     const page = await (await fetch(`${house.url}/pipelines/3/${id}`)).text()
     expect(page).toContain(`${sentence.slice(1)}.`)
   }

@@ -17,15 +17,15 @@ it.each([
     ...{ cwd: repository, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
     env: { ...process.env, TMPDIR: folder },
   })
-  let said = ''
-  npm.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  let output = ''
+  npm.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   const closed = once(npm.stdout, 'close')
   try {
-    await expect.poll(() => said).toContain('Ctrl-C ends it')
+    await expect.poll(() => output).toContain('Ctrl-C ends it')
     end(npm.pid ?? 0)
     // The demo and its daemon hold the other end of the pipe, so it closes once both have ended.
     await closed
-    expect(said).toMatch(/\d+ pipelines with \d+ jobs drawn/)
+    expect(output).toMatch(/\d+ pipelines with \d+ jobs drawn/)
     expect(readdirSync(folder).filter(name => name.startsWith('pipespan-demo'))).toEqual([])
   } finally {
     try {

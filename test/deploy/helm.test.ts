@@ -280,8 +280,8 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     [['--set=config.trust_proxy=false,ingress.enabled=true,ingress.host=a.test'], 'config.trust_proxy is ignored'],
     [['--set-json=env=[{"name":"PIPESPAN_STORE_URL","value":"sqlite:x"}]'], 'PIPESPAN_STORE_URL'],
     [['--set-json=podLabels={"app.kubernetes.io/name":"x"}'], 'podLabels'],
-  ])('rejects settings that the chart would ignore: %s', (args, said) => {
-    expect(() => rendered(...args)).toThrow(said)
+  ])('rejects settings that the chart would ignore: %s', (args, message) => {
+    expect(() => rendered(...args)).toThrow(message)
   })
 
   it('points out in the Helm notes that the volume claim is kept', () => {

@@ -19,26 +19,26 @@ const secrets = {
 const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
 const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
 
-/** `said` is the encoded text. `core` is the part from which the secret can be decoded with common tools; by default it is the whole encoded text. */
-const encodings: Readonly<Record<string, (text: string) => { said: string; core?: string }>> = {
-  plain: text => ({ said: text }),
-  percent: text => ({ said: encodeURIComponent(text) }),
-  json: text => ({ said: JSON.stringify(text) }),
-  html: text => ({ said: text.replace(/[&<>]/g, one => `&#${one.charCodeAt(0)};`) }),
-  hex: text => ({ said: Buffer.from(text).toString('hex') }),
+/** `core` is the part of the encoded text from which the secret can be decoded with common tools; by default all of it. */
+const encodings: Readonly<Record<string, (text: string) => { encoded: string; core?: string }>> = {
+  plain: text => ({ encoded: text }),
+  percent: text => ({ encoded: encodeURIComponent(text) }),
+  json: text => ({ encoded: JSON.stringify(text) }),
+  html: text => ({ encoded: text.replace(/[&<>]/g, one => `&#${one.charCodeAt(0)};`) }),
+  hex: text => ({ encoded: Buffer.from(text).toString('hex') }),
   base64: text => base64('', text),
   'base64 behind one': text => base64('x', text),
   'base64 behind two': text => base64('xy', text),
 }
 
 /** `core` omits the first and last characters of the encoding, because they depend on the text around the secret. */
-function base64(before: string, text: string): { said: string; core: string } {
-  const said = Buffer.from(`${before}${text}`).toString('base64')
-  return { said, core: said.slice(4, -4) }
+function base64(before: string, text: string): { encoded: string; core: string } {
+  const encoded = Buffer.from(`${before}${text}`).toString('base64')
+  return { encoded, core: encoded.slice(4, -4) }
 }
 
 function repeated(...texts: readonly string[]): string {
-  const all = texts.flatMap(text => Object.values(encodings).map(encode => encode(text).said))
+  const all = texts.flatMap(text => Object.values(encodings).map(encode => encode(text).encoded))
   return JSON.stringify({ message: all.join(' ') })
 }
 
@@ -98,21 +98,21 @@ it('never shows secrets that a backend or a platform echoes, in any encoding', a
   await daemon.process.logged('they stay pending in the store')
   const page = async (at: string): Promise<string> => (await fetch(daemon.adminUrl + at)).text()
   await expect.poll(() => page('/')).toContain('does not accept the token')
-  const said: string[] = []
+  const outputs: string[] = []
   for (const at of ['/', '/exports', '/exports/3', '/pipelines', '/sources', '/api/v1/exports', '/api/v1/overview']) {
-    said.push(await page(at))
+    outputs.push(await page(at))
   }
   for (const command of [['doctor'], ['dead-letters', 'list', '--json'], ['dead-letters', 'show', '1']]) {
     const { stdout, stderr } = await daemon.command(...command)
-    said.push(stdout, stderr)
+    outputs.push(stdout, stderr)
   }
-  const places = { log: daemon.output, said: said.join('\n'), files: storedBytes(path.dirname(daemon.storeFile)) }
+  const places = { log: daemon.output, outputs: outputs.join('\n'), files: storedBytes(path.dirname(daemon.storeFile)) }
   for (const content of Object.values(places)) expect(content).toContain('[secret]')
   const looked = { ...secrets, password: secrets.user.slice(8), credentials: basic.slice(6) }
   const found = Object.entries(places).flatMap(([place, content]) =>
     Object.entries(looked).flatMap(([name, secret]) =>
       Object.entries(encodings).flatMap(([how, encode]) => {
-        const { said: whole, core = whole } = encode(secret)
+        const { encoded: whole, core = whole } = encode(secret)
         return content.toLowerCase().includes(core.toLowerCase()) ? [`${name} in ${place}, ${how}`] : []
       }),
     ),

@@ -62,14 +62,14 @@ it('never shows a planted secret in any response, command or failure, even at lo
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_EXPORTER_OTLP_HEADERS: `x-tenant=${secrets.header}`,
   })
-  const said: string[] = []
+  const outputs: string[] = []
   const post = async (body: string, change: Record<string, string> = {}): Promise<void> => {
     const answer = await daemon.post(body, {
       'x-service-event': 'Pipeline Hook',
       'x-service-token': secrets.token,
       ...change,
     })
-    said.push(JSON.stringify([...answer.headers]), await answer.text())
+    outputs.push(JSON.stringify([...answer.headers]), await answer.text())
   }
   await post(withVariable(secrets.variable))
   await post(withVariable(secrets.variableOfKept, { id: null }))
@@ -83,7 +83,7 @@ it('never shows a planted secret in any response, command or failure, even at lo
   await daemon.process.logged('secrets reloaded')
   for (const url of [daemon.url, daemon.adminUrl]) {
     for (const page of ['/healthz', '/readyz', '/', '/metrics', '/nothing'])
-      said.push(await (await fetch(url + page)).text())
+      outputs.push(await (await fetch(url + page)).text())
   }
   const commands = [
     ['config', 'check', '--show'],
@@ -93,7 +93,7 @@ it('never shows a planted secret in any response, command or failure, even at lo
   ]
   for (const command of commands) {
     const { stdout, stderr } = await daemon.command(...command)
-    said.push(stdout, stderr)
+    outputs.push(stdout, stderr)
   }
   expect(await daemon.stop()).toEqual({ code: 0, signal: null })
   for (const { headers: sent } of receiver.requests) {
@@ -105,7 +105,7 @@ it('never shows a planted secret in any response, command or failure, even at lo
   const stored = rowsOf(daemon.storeFile)
   const places = {
     log: daemon.output,
-    answers: said.join('\n'),
+    answers: outputs.join('\n'),
     exported,
     stored,
     files: storedBytes(path.join(daemon.folder, 'store')),

@@ -49,8 +49,8 @@ it('turns any event into one record that can be sent, or reports why it cannot',
         'its body is one short line',
       )
       must(typeof resource.attributes['service.name'] === 'string', 'it is of a service')
-      const said = JSON.stringify(attributes)
-      must(!/@example|avatar|password|Secret plans/.test(said), 'it has nothing that is never exported')
+      const json = JSON.stringify(attributes)
+      must(!/@example|avatar|password|Secret plans/.test(json), 'it has nothing that is never exported')
       for (const value of Object.values(attributes)) {
         if (typeof value === 'string')
           must(value !== '' && value.isWellFormed() && value.length <= maxText, 'texts are sound')

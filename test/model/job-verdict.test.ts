@@ -6,38 +6,38 @@ import { verdictSentence } from '../../src/model/verdict-sentence.ts'
 
 describe('the verdict on a job', () => {
   const ended = { status: 'success', startedAt: 40_000, finishedAt: 160_000, queuedDuration: 40 }
-  const said = (of: Parameters<typeof jobVerdict>[0]): string | undefined => {
+  const sentenceOf = (of: Parameters<typeof jobVerdict>[0]): string | undefined => {
     const verdict = jobVerdict(of)
     return verdict && verdictSentence(verdict)
   }
 
   it("names a job's wait for a runner, and its sections", () => {
     const section = (name: string, from: number, to: number) => ({ name, start: from * 1_000, end: to * 1_000 })
-    expect(said(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
+    expect(sentenceOf(ended)).toBe('2 m 40 s: 2 m 00 s running, 40 s waiting for a runner')
     const sections = [section('npm ci', 50, 90), section('npm test', 90, 158)]
-    expect(said({ ...ended, sections })).toBe(
+    expect(sentenceOf({ ...ended, sections })).toBe(
       '2 m 40 s: 1 m 08 s in section npm test, 40 s waiting for a runner, 40 s in section npm ci, 12 s running',
     )
   })
 
   it("compares a job's duration and wait with the usual ones", () => {
-    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
+    expect(sentenceOf({ ...ended, usual: { ms: 60_000, queueMs: 5_000 } })).toBe(
       '1 m 35 s slower than usual: 1 m 00 s more running, 35 s more waiting for a runner',
     )
-    expect(said({ ...ended, usual: { ms: 60_000, queueMs: 80_000 } })).toBe(
+    expect(sentenceOf({ ...ended, usual: { ms: 60_000, queueMs: 80_000 } })).toBe(
       '20 s slower than usual: 1 m 00 s more running, 40 s less waiting for a runner',
     )
-    expect(said({ ...ended, usual: { ms: 60_000 } })).toBe('1 m 00 s slower than usual: 1 m 00 s more running')
-    expect(said({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')
+    expect(sentenceOf({ ...ended, usual: { ms: 60_000 } })).toBe('1 m 00 s slower than usual: 1 m 00 s more running')
+    expect(sentenceOf({ ...ended, usual: { ms: 120_000, queueMs: 38_000 } })).toBe('as usual')
   })
 
   it('names the reason why a job failed', () => {
     const failed = { ...ended, status: 'failed', failureReason: 'script_failure' }
-    expect(said({ ...failed, failedIn: 'npm test', tests: { total: 812, failed: 2, flaky: 2 } })).toBe(
+    expect(sentenceOf({ ...failed, failedIn: 'npm test', tests: { total: 812, failed: 2, flaky: 2 } })).toBe(
       'failed: 2 of 812 tests, both flaky before',
     )
-    expect(said({ ...failed, failedIn: 'npm test' })).toBe('failed in section npm test after 2 m 40 s')
-    expect(said({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
+    expect(sentenceOf({ ...failed, failedIn: 'npm test' })).toBe('failed in section npm test after 2 m 40 s')
+    expect(sentenceOf({ ...failed, failureReason: 'job_execution_timeout' })).toBe('failed: job execution timeout')
   })
 
   it('returns no verdict on a job that never ran or is still running', () => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { pipelineVerdict, type JudgedRun } from '../../src/model/verdict.ts'
 import { maxSentence, verdictSentence } from '../../src/model/verdict-sentence.ts'
 import type { JudgedJob } from '../../src/model/verdict-parts.ts'
-import { saidOf } from './said.ts'
+import { durationsIn } from './sentence-figures.ts'
 
 interface Times {
   readonly from: number
@@ -231,17 +231,19 @@ describe('the sentence of a verdict', () => {
         const verdict = pipelineVerdict({ ...given, usual: { ms: before.end - before.start, run: before } })!
         if (verdict.outcome === 'usual') return
         const text = verdictSentence(verdict)
-        const said = saidOf(text.split(': ')[1] ?? '')
+        const figures = durationsIn(text.split(': ')[1] ?? '')
         // The figures in the sentence are rounded, so the comparison allows for rounding errors.
-        const rounding = said.length * (text.includes(' h ') && !/ h \d\d m \d\d s/.test(text) ? 30_000 : 500)
-        const sum = said.reduce((all, one) => all + one, 0)
+        const rounding = figures.length * (text.includes(' h ') && !/ h \d\d m \d\d s/.test(text) ? 30_000 : 500)
+        const sum = figures.reduce((all, one) => all + one, 0)
         expect(Math.abs(sum - verdict.ms)).toBeLessThanOrEqual(Math.abs(verdict.ms) / 10 + rounding)
         for (const sign of [-1, 1]) {
           const of = (some: readonly number[]): number =>
             some.filter(one => one * sign > 0).reduce((all, one) => all + one, 0)
           const parts = verdict.parts.filter(({ kind }) => kind !== 'runner').map(({ ms }) => ms)
           const waits = verdict.parts.filter(({ kind }) => kind === 'runner').reduce((all, { ms }) => all + ms, 0)
-          expect(Math.abs(of(said) - of([...parts, waits]))).toBeLessThanOrEqual(Math.abs(verdict.ms) / 10 + rounding)
+          expect(Math.abs(of(figures) - of([...parts, waits]))).toBeLessThanOrEqual(
+            Math.abs(verdict.ms) / 10 + rounding,
+          )
         }
       }),
     )
@@ -251,7 +253,7 @@ describe('the sentence of a verdict', () => {
     fc.assert(
       fc.property(stages, own => {
         const verdict = pipelineVerdict(pipelineOf(own, 1))!
-        const sum = saidOf(verdictSentence(verdict).split(': ')[1] ?? '').reduce((all, one) => all + one, 0)
+        const sum = durationsIn(verdictSentence(verdict).split(': ')[1] ?? '').reduce((all, one) => all + one, 0)
         expect(Math.abs(sum - verdict.ms)).toBeLessThanOrEqual(
           verdict.ms / 10 + 150_000 * Number(verdict.ms >= 3_600_000),
         )

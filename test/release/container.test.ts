@@ -85,11 +85,11 @@ it.skipIf(config === undefined)(
         },
         kubernetes.accountFolder,
       )
-      let said = ''
+      let output = ''
       for (const stream of [container.stdout, container.stderr])
-        stream.setEncoding('utf8').on('data', (piece: string) => (said += piece))
+        stream.setEncoding('utf8').on('data', (piece: string) => (output += piece))
       const [code] = (await once(container, 'close')) as [number | null]
-      expect(code, said).toBe(0)
+      expect(code, output).toBe(0)
       expect(instance.tokens.map(({ value }) => value)).toContain(kubernetes.value('token'))
     } finally {
       await kubernetes.close()
@@ -115,8 +115,8 @@ it.skipIf(config === undefined)(
     }
     const container = inContainer([...image.Entrypoint, ...image.Cmd], env)
     container.stdout.resume()
-    let said = ''
-    container.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    let output = ''
+    container.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
     try {
       const isReady = () =>
         fetch(`http://127.0.0.1:${adminPort}/readyz`).then(
@@ -141,7 +141,7 @@ it.skipIf(config === undefined)(
       container.kill('SIGTERM')
       await expect(once(container, 'exit')).resolves.toEqual([0, null])
     } catch (error) {
-      throw new Error(`The container said: ${said}`, { cause: error })
+      throw new Error(`The container said: ${output}`, { cause: error })
     } finally {
       container.kill('SIGKILL')
       await receiver.close()

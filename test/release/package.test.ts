@@ -37,8 +37,8 @@ describe.runIf(isFull)('the npm package', () => {
   })
 
   it('runs the demo of the npm package to its end', () => {
-    const said = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
-    expect(said).toMatch(/10 pipelines with \d+ jobs drawn/)
+    const output = run(folder.path, 'npx', '--no-install', 'pipespan', 'demo', '--once')
+    expect(output).toMatch(/10 pipelines with \d+ jobs drawn/)
   })
 
   it('ships no sources, tests or secrets in the npm package', () => {

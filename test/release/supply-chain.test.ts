@@ -177,8 +177,9 @@ async function audited(status: number, advisories: object): Promise<{ code: numb
       // The audit also requests the versions of each package.
       const name = decodeURIComponent(request.url?.slice(1) ?? '')
       const { version } = lock.packages[`node_modules/${name}`] ?? {}
-      const said = request.method === 'GET' ? { name, versions: { [String(version)]: { name, version } } } : advisories
-      answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+      const document =
+        request.method === 'GET' ? { name, versions: { [String(version)]: { name, version } } } : advisories
+      answer.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(document))
     })
   })
   const port = await listen(registry)

@@ -152,5 +152,5 @@ export interface StepContext {
 export interface StepOutcome {
   readonly is: 'done' | 'waiting'
   /** Describes what was done or, for a step that only a person can do, what that person must do. */
-  readonly said: string
+  readonly message: string
 }

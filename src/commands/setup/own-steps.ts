@@ -16,7 +16,7 @@ export function webhookSecret(answers: SetupAnswers): SetupStep {
         await replaceFile(file, `${randomBytes(32).toString('base64url')}\n`)
       }
       await journal.note('webhook-secret', 'done')
-      return { is: 'done', said: `The webhook's secret is in ${file}.` }
+      return { is: 'done', message: `The webhook's secret is in ${file}.` }
     },
   }
 }
@@ -34,12 +34,12 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
         if (instance !== undefined && Array.isArray(facts.lost))
           for (const id of facts.lost) await instance.revoke(String(id))
         await journal.note('ingest-token', 'done', instance && { lost: [] })
-        return { is: 'done', said: `The ingest token is in ${file}.` }
+        return { is: 'done', message: `The ingest token is in ${file}.` }
       }
       if (instance === undefined) {
         return {
           is: 'waiting',
-          said: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
+          message: `Set PIPESPAN_OBSERVABILITY_API_KEY and run this again, or save an ingest token in ${file}.`,
         }
       }
       // No other setup uses this token name. So an existing token with that name was left by an interrupted run: its value is lost, and it is
@@ -53,7 +53,7 @@ export function ingestToken(answers: SetupAnswers): SetupStep {
       await replaceFile(file, `${value.reveal()}\n`)
       for (const one of lost) await instance.revoke(one.id)
       await journal.note('ingest-token', 'done', { id: id ?? 'unknown', lost: [] })
-      return { is: 'done', said: `The ingest token is in ${file}.` }
+      return { is: 'done', message: `The ingest token is in ${file}.` }
     },
   }
 }
@@ -88,7 +88,7 @@ export function manifest(answers: SetupAnswers, namespace: string): SetupStep {
         what: 'The manifest of the Secrets',
       })
       if (written.is !== 'done') return written
-      return { is: 'done', said: `${written.said} Apply it, then delete it.` }
+      return { is: 'done', message: `${written.message} Apply it, then delete it.` }
     },
   }
 }
@@ -107,17 +107,17 @@ async function writeOwnFile(
   const digests = Array.isArray(known) ? known.map(String) : []
   if (before !== undefined && before !== content && !digests.includes(digestOf(before))) {
     if (digests.length === 0) {
-      const said = `${path} was not written by this setup and is kept: move it away, or use another folder.`
-      return { is: 'waiting', said }
+      const message = `${path} was not written by this setup and is kept: move it away, or use another folder.`
+      return { is: 'waiting', message }
     }
-    return { is: 'done', said: `${what} ${path} was changed after the setup wrote it, and is kept.` }
+    return { is: 'done', message: `${what} ${path} was changed after the setup wrote it, and is kept.` }
   }
   // The journal entry contains the digests of the file's previous content and of its new content, because after an interruption the file may have
   // either.
   await journal.note(step, 'begun', { digests: [...digests.slice(-1), digestOf(content)] })
   await replaceFile(path, content)
   await journal.note(step, 'done')
-  return { is: 'done', said: `${what} is ${path}.` }
+  return { is: 'done', message: `${what} is ${path}.` }
 }
 
 function digestOf(content: string): string {

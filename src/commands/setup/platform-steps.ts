@@ -22,14 +22,14 @@ export function serviceAccount({ serviceAccount: of, ownerToken }: SetupAnswers)
     byPerson: ownerToken === undefined,
     run: async ({ platform, journal }) => {
       if (platform === undefined)
-        return { is: 'waiting', said: `Create the service account ${username} ${where}, as an owner.` }
+        return { is: 'waiting', message: `Create the service account ${username} ${where}, as an owner.` }
       await journal.note('service-account', 'begun')
       const { id } = journal.of('service-account')?.facts ?? {}
       const made = await ensureServiceAccount(platform, of ?? '', { name: 'Pipespan', username, id })
       await journal.note('service-account', 'done', { id: made.id, username: made.username })
       return {
         is: 'done',
-        said: `${made.isNew ? 'Created' : 'Found'} the service account ${briefly(made.username, 100)} (${made.id}).`,
+        message: `${made.isNew ? 'Created' : 'Found'} the service account ${briefly(made.username, 100)} (${made.id}).`,
       }
     },
   }
@@ -47,14 +47,14 @@ export function platformToken(answers: SetupAnswers): SetupStep {
     byPerson: true,
     run: async ({ journal, connect }) => {
       const token = await secretIn(answers, 'platform')
-      if (token === undefined) return { is: 'waiting', said: wish }
+      if (token === undefined) return { is: 'waiting', message: wish }
       // The token file was saved by a person, so other users may be able to read it.
       await chmod(file, 0o600)
       const client = connect(new Secret(token))
       for (const group of answers.groups) await client.ownsGroup(resourceIdOf(group), call)
       for (const project of answers.projects) await client.project(resourceIdOf(project), call)
       await journal.note('platform-token', 'done')
-      return { is: 'done', said: `The platform's token is in ${file}.` }
+      return { is: 'done', message: `The platform's token is in ${file}.` }
     },
   }
 }
@@ -75,17 +75,20 @@ export function hooks(answers: SetupAnswers): SetupStep {
       if (context.platform === undefined || secret === undefined) {
         return {
           is: 'waiting',
-          said: `Create a webhook of ${where} to ${url} with the secret from ${fileNames.webhook}, for pipeline and job events.`,
+          message: `Create a webhook of ${where} to ${url} with the secret from ${fileNames.webhook}, for pipeline and job events.`,
         }
       }
       await context.journal.note('hooks', 'begun')
       const wish = { projects, groups, allProjects: false, url, secrets: { token: new Secret(secret) }, events }
       const options = { ...wish, writeSecret: true, dryRun: false, json: false }
       if ((await hooksEnsure(context.platform, options, context.terminal)) !== 0) {
-        return { is: 'waiting', said: 'Some webhooks could not be created: fix the errors above and run this again.' }
+        return {
+          is: 'waiting',
+          message: 'Some webhooks could not be created: fix the errors above and run this again.',
+        }
       }
       await context.journal.note('hooks', 'done')
-      return { is: 'done', said: `The webhooks of ${where} are up to date.` }
+      return { is: 'done', message: `The webhooks of ${where} are up to date.` }
     },
   }
 }

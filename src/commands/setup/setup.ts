@@ -87,8 +87,8 @@ async function run(steps: readonly SetupStep[], answers: SetupAnswers, terminal:
   try {
     for (const step of steps) {
       const outcome = await outcomeOf(step, context)
-      if (outcome.is === 'done') print(terminal, `✓ ${plainLine(outcome.said)}`)
-      else left.push(plainLine(outcome.said))
+      if (outcome.is === 'done') print(terminal, `✓ ${plainLine(outcome.message)}`)
+      else left.push(plainLine(outcome.message))
     }
   } finally {
     await Promise.all(clients.map(client => client.close()))
@@ -115,8 +115,8 @@ async function outcomeOf(step: SetupStep, context: StepContext) {
   } catch (error) {
     const code = diskCodeOf(error)
     if (!(error instanceof Fault) && code === undefined) throw error
-    const said = error instanceof Fault ? error.message : `its file cannot be written (${code}).`
-    return { is: 'waiting' as const, said: `${step.name}: ${said}` }
+    const message = error instanceof Fault ? error.message : `its file cannot be written (${code}).`
+    return { is: 'waiting' as const, message: `${step.name}: ${message}` }
   }
 }
 

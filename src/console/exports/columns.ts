@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { drawn, listOf } from '../layout/list.ts'
-import { duration, figure, number, said, since, time } from '../layout/format.ts'
+import { duration, figure, number, quoted, since, time } from '../layout/format.ts'
 import { html, type Content, type Html } from '../layout/html.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -112,7 +112,7 @@ export const deadLetterList = listOf()({
     json: z.string(),
     title: 'Last error',
     by: ({ status, error }) => `${status}: ${error}`,
-    cell: ({ status, error }) => said([status > 0 && `${status}: `, error]),
+    cell: ({ status, error }) => quoted([status > 0 && `${status}: `, error]),
   },
   tries: { json: z.number() },
   pendingSince: { json: millis },

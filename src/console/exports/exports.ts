@@ -157,12 +157,12 @@ const outcomes = {
   retry: (count: number) => `${counted(count, 'dead letter')} pending again.`,
   drop: (count: number) => `${counted(count, 'dead letter')} dropped.`,
   now: (due: number, probes: number) => {
-    const said = [
+    const results = [
       due > 0 && `${counted(due, 'postponed export')} ${due === 1 ? 'is' : 'are'} sent now`,
       probes > 0 && `${counted(probes, 'open circuit breaker')} let${probes === 1 ? 's' : ''} a probe through`,
     ].filter(one => one !== false)
-    if (said.length === 0) return 'No exports were postponed: there was nothing to retry.'
-    return `${said.join('; ')}. The backlog shows the result.`
+    if (results.length === 0) return 'No exports were postponed: there was nothing to retry.'
+    return `${results.join('; ')}. The backlog shows the result.`
   },
 }
 

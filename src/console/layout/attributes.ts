@@ -1,7 +1,7 @@
 // The exported attributes of a pipeline or a job: each with its name in the semantic conventions, its legacy name, and its value.
 import { z } from 'zod'
 import { card, empty, table } from './frame.ts'
-import { counted, duration, said } from './format.ts'
+import { counted, duration, quoted } from './format.ts'
 import { html, type Content, type Html } from './html.ts'
 import { millis, type Shaped } from './shape.ts'
 
@@ -78,7 +78,7 @@ export function attributeTable(
   const rows = Object.entries(attributes).flatMap(([name, value]) => {
     if (shown.has(name)) return []
     const isLegacy = /^(?:pipeline|job)\./.test(name)
-    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), said(valueOf(value))]]
+    return [[code(isLegacy ? undefined : name), code(isLegacy ? name : beside.get(name)), quoted(valueOf(value))]]
   })
   return table(label, ['Convention', 'Legacy', 'Value'], rows, { css: 'stacked' })
 }

@@ -77,7 +77,7 @@ export function figure(content: Content, description?: string): Html {
 }
 
 /** Renders text from outside the daemon. It may be long, so browsers may break it anywhere. */
-export function said(text: Content): Html {
+export function quoted(text: Content): Html {
   return html`<span class="said">${text}</span>`
 }
 

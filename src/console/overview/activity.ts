@@ -65,14 +65,14 @@ function progress({ jobs }: RunCard): Html {
   const total = Math.max(1, current.length)
   const counts = order.map(tone => ({ tone, count: current.filter(job => toneOf(job.status) === tone).length }))
   const byStatus = Map.groupBy(current, job => job.status)
-  const said = [...byStatus].map(([status, some]) => `${some.length} ${wordOf(status)}`).join(', ')
+  const summary = [...byStatus].map(([status, some]) => `${some.length} ${wordOf(status)}`).join(', ')
   let x = 0
   return html`<svg
     class="progress"
     viewBox="0 0 100 6"
     preserveAspectRatio="none"
     role="img"
-    aria-label="Jobs: ${said || 'none yet'}"
+    aria-label="Jobs: ${summary || 'none yet'}"
   >
     <rect class="track" width="100" height="6" />
     ${counts.map(({ tone, count }) => {

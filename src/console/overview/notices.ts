@@ -105,20 +105,20 @@ function queueNotice(
   now: Millis,
 ): Notice | undefined {
   const message = lastError?.message.replace(/\.$/, '')
-  const said =
+  const messageSuffix =
     message === undefined ? '' : ` The last error: ${[lastError?.status, message].filter(Boolean).join(', ')}.`
   const again = nextTry === undefined || nextTry <= now ? 'soon' : `in ${duration(nextTry - now)}`
   const waiting = `${counted(pending, 'export is', 'exports are')} pending for "${destination}"`
   switch (state === 'unserved' || state === 'held' ? state : cause) {
     case 'unauthorized':
       return problem(
-        `"${destination}" does not accept the credentials for ${signals}.${said}`,
+        `"${destination}" does not accept the credentials for ${signals}.${messageSuffix}`,
         `Configure a valid token; it is used at once. Nothing is lost: ${waiting}.`,
         '/tokens',
       )
     case 'unacceptable':
       return problem(
-        `"${destination}" has refused every single export of ${signals} since the start.${said}`,
+        `"${destination}" has refused every single export of ${signals} since the start.${messageSuffix}`,
         `Check that its endpoint is an OTLP/HTTP receiver. Nothing is lost: ${waiting}, and one is tried ${again}.`,
         '/exports',
       )
@@ -138,7 +138,7 @@ function queueNotice(
     }
     case 'unavailable':
       return problem(
-        `"${destination}" does not accept ${signals} at the moment.${said}`,
+        `"${destination}" does not accept ${signals} at the moment.${messageSuffix}`,
         `Next attempt ${again}; ${waiting}, the oldest from ${ago(oldest, now)}. If this persists, check the backend.`,
         '/exports',
       )

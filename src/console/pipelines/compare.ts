@@ -103,10 +103,10 @@ const changeWords: Readonly<Record<ComparedJob['change'], string>> = {
 
 function changes({ jobs }: Comparison): string {
   const by = Map.groupBy(jobs, ({ change }) => change)
-  const said = [...by]
+  const counts = [...by]
     .filter(([change]) => change !== 'none')
     .map(([change, some]) => `${some.length} ${changeWords[change]}`)
-  return [counted(jobs.length, 'job'), ...said].join(', ')
+  return [counted(jobs.length, 'job'), ...counts].join(', ')
 }
 
 function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Comparison, context: RequestContext): Html {

@@ -105,8 +105,8 @@ function stages(card: RunCard): Content {
   const all = stagesOf(card)
   if (all.length === 0) return ''
   const shown = all.slice(0, 8)
-  const said = all.map(({ name, jobs }) => `${name || 'jobs'}: ${wordOf(statusOfStage(jobs))}`).join(', ')
-  return html`<span class="strip" role="img" aria-label="Stages: ${said}" title="${said}"
+  const label = all.map(({ name, jobs }) => `${name || 'jobs'}: ${wordOf(statusOfStage(jobs))}`).join(', ')
+  return html`<span class="strip" role="img" aria-label="Stages: ${label}" title="${label}"
     >${shown.map(({ jobs }) => mark(statusOfStage(jobs)))}${all.length > shown.length && html`<span class="dim">+${all.length - shown.length}</span>`}</span
   >`
 }

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region } from '../layout/frame.ts'
-import { counted, duration, number, said, second, utc } from '../layout/format.ts'
+import { counted, duration, number, quoted, second, utc } from '../layout/format.ts'
 import type { Shaped } from '../layout/shape.ts'
 import {
   isInForce,
@@ -126,7 +126,7 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const columns: Record<string, ShownColumn<One<'refusedEndpoints'>>> = {
     owner: texts('Of', ofWhom, pathText),
     endpoint: texts('What', ({ what }) => what),
-    remedy: texts('Reason and remedy', ({ message }) => message, said),
+    remedy: texts('Reason and remedy', ({ message }) => message, quoted),
     again: { head: 'Tried again', of: again, cell: one => second(again(one)) },
   }
   return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))

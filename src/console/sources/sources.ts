@@ -6,7 +6,7 @@ import { flowShape, type Flow } from '../overview/flow.ts'
 import { setupShape, type Setup } from './setup-shape.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, facts, region, table, type Page, type RequestContext } from '../layout/frame.ts'
-import { counted, figure, number, said, second, since, size, time } from '../layout/format.ts'
+import { counted, figure, number, quoted, second, since, size, time } from '../layout/format.ts'
 import { foldedCounters } from '../../model/totals.ts'
 import { html, pathText, type Content, type Html } from '../layout/html.ts'
 import { inventoryCard, inventoryLines, inventoryList } from './inventory.ts'
@@ -42,7 +42,7 @@ const quarantineList = listOf()({
   event: { json: z.string(), title: 'Event' },
   instance: { json: z.string().optional(), title: 'Instance' },
   source: { json: z.string<QuarantinedDelivery['source']>() },
-  reason: { json: z.string(), title: 'Why', as: 'why', cell: ({ reason }) => said(reason) },
+  reason: { json: z.string(), title: 'Why', as: 'why', cell: ({ reason }) => quoted(reason) },
   version: { json: z.string() },
   size: { json: z.number().describe('Bytes.'), title: 'Size', cell: one => figure(size(one.size)) },
 })

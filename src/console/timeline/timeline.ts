@@ -123,11 +123,11 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
       : [{ name: 'Pipelines', marks: pipelines.map(({ status, ...one }) => ({ ...one, isBad: hasFailed(status) })) }]),
     ...kinds.map(kind => ({ name: nameOf(kind, 's'), marks: items.filter(item => item.kind === kind) })),
   ]
-  const said = lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(', ')
+  const summary = lanes.map(({ name, marks }) => `${name}: ${marks.length}`).join(', ')
   return html`<div
     class="timeline"
     role="img"
-    aria-label="The last ${spans[span].name}. ${said}. The list below has each."
+    aria-label="The last ${spans[span].name}. ${summary}. The list below has each."
   >
     ${lanes.map(
       ({ name, marks }) =>

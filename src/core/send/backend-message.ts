@@ -12,8 +12,8 @@ const maxPageLength = 16 * 1024
 export function messageOf(body: Uint8Array, contentType: string | undefined): string | undefined {
   if (body.length === 0) return undefined
   const text = new TextDecoder().decode(body)
-  const said = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textMessage(text, contentType)
-  return shorten(said ?? '')
+  const message = isProtobuf(contentType) || isBinary(text) ? rpcMessage(body) : textMessage(text, contentType)
+  return shorten(message ?? '')
 }
 
 /** Shortens a message to one line and removes secrets; undefined if nothing remains. */

@@ -150,8 +150,8 @@ function toLink({ type, context }: SpanLink, style: AttributeStyle): Link {
  * messages.
  */
 function refusalOf({ pipeline }: Chunk): string | undefined {
-  const said = notBlank(pipeline.facts.yamlErrors)
-  return said === undefined ? undefined : cut(said, defaultValueLengthLimit)
+  const message = notBlank(pipeline.facts.yamlErrors)
+  return message === undefined ? undefined : cut(message, defaultValueLengthLimit)
 }
 
 /**

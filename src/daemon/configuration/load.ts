@@ -104,7 +104,7 @@ function readFile({ env, file, text: known }: Pick<LoadOptions<string>, 'env' | 
  */
 function activeProfile<P extends string>({ env, profiles }: LoadOptions<P>, root: FileValue | undefined): P {
   const inFile = root?.entries?.get('platform')?.value.entries?.get('profile')?.value.raw
-  const said = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? inFile
+  const configured = firstSet(env, ['PIPESPAN_PLATFORM_PROFILE'])?.text ?? inFile
   const names = Object.keys(profiles) as P[]
-  return names.find(name => name === String(said).trim().toLowerCase()) ?? ('generic' as P)
+  return names.find(name => name === String(configured).trim().toLowerCase()) ?? ('generic' as P)
 }

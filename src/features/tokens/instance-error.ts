@@ -52,9 +52,9 @@ export function errorOfAnswer(answer: Answer, action: string, key: string): Inst
   }
   const { status } = answer
   const words = isHtml(answer) ? undefined : wordsOf(answer.text, [key])
-  const said = words === undefined ? `${status}` : `${status}: "${words}"`
+  const reason = words === undefined ? `${status}` : `${status}: "${words}"`
   const [what, remedy] = reasonOf(status, isHtml(answer))
-  return new InstanceError(`Could not ${action}: ${what} (${said}).`, remedy, { status, uncertain: status >= 500 })
+  return new InstanceError(`Could not ${action}: ${what} (${reason}).`, remedy, { status, uncertain: status >= 500 })
 }
 
 function reasonOf(status: number, isPage: boolean): readonly [what: string, remedy: string] {

@@ -155,9 +155,9 @@ describe('a rejected delivery', () => {
     const curl = spawn('curl', ['--silent', '--header', 'Expect:', ...given, '--data-binary', '@-', `${url}/webhooks`])
     const failed = new Promise(resolve => curl.once('error', resolve))
     curl.stdin.on('error', () => undefined).end(body)
-    const said = await Promise.race([failed, text(curl.stdout)])
+    const output = await Promise.race([failed, text(curl.stdout)])
     // If curl is not installed, the test does not fail.
-    if (typeof said === 'string') expect(said).toBe('{"message":"The body is too large."}')
+    if (typeof output === 'string') expect(output).toBe('{"message":"The body is too large."}')
     expect((await post(pipelineBody, withToken)).status).toBe(202)
   })
 

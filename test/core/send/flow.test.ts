@@ -137,9 +137,9 @@ describe('pending exports', () => {
       let due = Infinity
       backend.behave = (_request, index) => {
         if (index > 0) return ok
-        const [said, at] = retryAfter()
+        const [header, at] = retryAfter()
         due = at
-        return { status: 503, headers: { 'retry-after': said } }
+        return { status: 503, headers: { 'retry-after': header } }
       }
       const exporter = bench.exporter([destination(backend.url)])
       exporter.start()

@@ -91,7 +91,7 @@ describe('a delivery', () => {
   it('answers a delivery only after the transaction with its run has been committed', async () => {
     const open = holdCommits()
     let outcome: TakenIn | undefined
-    const answered = takeIn.take(delivery(1)).then(said => (outcome = said))
+    const answered = takeIn.take(delivery(1)).then(taken => (outcome = taken))
     await expect.poll(() => begun).toBe(1)
     expect([outcome, await isKnown(1)]).toEqual([undefined, false])
     open()

@@ -167,11 +167,11 @@ it("lets a signal's settings override the general settings, and its headers repl
     OTEL_EXPORTER_OTLP_LOGS_CERTIFICATE: 'test/fixtures/tls/second.cert.pem',
   })
   const [only] = destinationsOf(config)
-  const said = [only?.targets.traces, only?.targets.logs].map(target => ({
+  const summary = [only?.targets.traces, only?.targets.logs].map(target => ({
     ...target,
     headers: [...(target?.headers() ?? [])].map(([name, value]) => `${name}=${value.reveal()}`),
   }))
-  expect(said).toMatchObject([
+  expect(summary).toMatchObject([
     {
       timeout: 3000,
       compression: 'none',

@@ -68,15 +68,15 @@ async function reload(node: OptionNode, value: unknown): Promise<boolean> {
     },
   }
   await live.reload(daemon, text)
-  const said = [...live.status().restart, ...(live.status().refused?.faults ?? [])].join('\n')
-  if (said === '') {
+  const messages = [...live.status().restart, ...(live.status().refused?.faults ?? [])].join('\n')
+  if (messages === '') {
     expect(plain(inUse)).toEqual(plain(wanted.config))
     // A secret's value is read at each use. For all other options, parts of the daemon are restarted.
     if (restarts === 0) expect(option.kind.secret).toBe(true)
   } else {
     expect(plain(inUse)).toEqual(before)
     expect(lines.join('')).toMatch(/restart (the daemon )?to apply/i)
-    expect(said).toContain(name.replace(/s?[.[].*/, ''))
+    expect(messages).toContain(name.replace(/s?[.[].*/, ''))
   }
   return true
 }

@@ -60,8 +60,8 @@ describe.each(eventFiles)('$name', file => {
   })
 
   it('exports an event without e-mail addresses, descriptions, comments and avatars', () => {
-    const said = JSON.stringify(read(file))
-    expect(said).not.toMatch(
+    const observed = JSON.stringify(read(file))
+    expect(observed).not.toMatch(
       /@example|avatar|\.png|Secret plans|password|Sells tea|Nobody has|All of it|Boils|How we make/,
     )
   })
