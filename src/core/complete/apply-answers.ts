@@ -21,8 +21,8 @@ const hour = 3_600_000
 /** The maximum age in ms of a run's last change at which a failed request for the run is retried. */
 const maxAge = 24 * hour
 /**
- * If requests for a pipeline keep failing for this long (ms) while other requests succeed, the pipeline is exported with the facts from the
- * platform's list.
+ * If requests for a pipeline keep failing for this long (ms) while other requests succeed, the pipeline is exported with the facts that the
+ * platform's list of pipelines contains.
  */
 const maxFailing = 15 * 60_000
 
@@ -125,9 +125,9 @@ export function applyFailure(
 }
 
 /**
- * A pipeline in a platform's list exists, so it is requested again even after a 404. The facts from the list are used if requests for the pipeline
- * itself are rejected, or keep failing while other requests succeed: then the run's deadline starts. They are also used when no more requests will be
- * made.
+ * Decides what happens to a pipeline that the platform lists but does not return. It exists, so it is requested again even after a 404. The facts
+ * from the list are used if requests for the pipeline itself are rejected, or keep failing while other requests succeed: then the run's deadline
+ * starts. They are also used when no more requests will be made.
  */
 function listedAfter(
   known: StoredRun,
@@ -172,7 +172,7 @@ function later(
   now: Millis,
 ): EnrichmentChange {
   const age = now - timing.changedAt
-  // For a silent run, a request is the only way to learn that the run has ended.
+  // A silent run is always fetched again, because a request is the only way to learn that the run has ended.
   if (age > maxAge && priority !== 'silent') return { asked: true }
   return { asked: true, again: { detail, priority, at: now + Math.min(hour, Math.max(soon, age / 2)) } }
 }

@@ -54,7 +54,7 @@ export async function fetchRun(
   if (detail === 'family' || (detail === 'pipeline' && run.pipeline !== undefined)) return {}
   const { key, project, listedMergeRequest: mergeRequest } = run
   const answers = options.client.about({ pipelineId: key.pipelineId, project: project.facts, mergeRequest })
-  // A list of pipelines does not prove that a pipeline has ended, and contains fewer facts than the pipeline itself.
+  // A pipeline known from a list is requested too, because the list does not prove that it has ended, and lacks some of its facts.
   const isEndKnown = detail === 'details' && isAtEnd(run) && run.listed === undefined
   let known = run
   if (!isEndKnown) {

@@ -135,7 +135,8 @@ export function createFindParents(options: ParentsOptions): FindParents {
   }
 
   /**
-   * A pipeline of another project may have been triggered by a job instead of a bridge. A job's span id differs from a bridge's.
+   * Finds out which bridge or job of the parent triggered the run. A child pipeline is always triggered by a bridge, but a pipeline of another project
+   * may also be triggered by a job, whose span ID differs from a bridge's.
    */
   async function findTrigger(run: RunHead, key: RunKey, parent: Trigger, call: CallOptions): Promise<void> {
     const { projectId, jobId } = parent

@@ -28,7 +28,7 @@ export interface DiscoveredRun {
  * probably on its way.
  */
 const webhookGrace = 5_000
-/** A pipeline that ended within this time (ms) does not count as history. */
+/** A pipeline that ended within this time (ms) does not count as history, which is fetched last. */
 const recent = 5 * 60_000
 /**
  * The maximum difference in seconds between two times that still count as equal. Webhooks round the end down to whole seconds and lack `updated_at`,

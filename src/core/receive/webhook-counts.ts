@@ -44,7 +44,7 @@ export interface WebhookCounter {
   read(): WebhookCounts
 }
 
-/** `kinds` lists all event kinds. */
+/** Creates the counters. `kinds` lists all event kinds. */
 export function createWebhookCounts(kinds: readonly string[]): WebhookCounter {
   const counts = new Map<string, number>()
   const of = (name: Counted): number => counts.get(name) ?? 0

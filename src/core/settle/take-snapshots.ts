@@ -4,7 +4,7 @@
 // 1. If the trace depends on a parent, or the cost on newer pipelines, these must be read first: the decision is `unread`, and the caller repeats the
 //    call with them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
-// 3. A snapshot that the configured refs or sources exclude, or that no destination takes, is recorded in the run and not sent.
+// 3. A snapshot that the configured refs or sources exclude, or that no destination accepts, is recorded in the run and not sent.
 // 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
 //
 // All of this happens in the transaction that merges: a snapshot that is recorded but not pending would be lost, and one that is pending but not
@@ -30,9 +30,9 @@ export interface SnapshotterOptions {
   readonly selection: Selection
   /** The destinations to which snapshots are sent, each with its enabled signals. */
   readonly to: readonly Route<Signal>[]
-  /** Whether a destination takes the totals of a project. Totals are sent without a queue. */
+  /** Whether a destination accepts the totals of a project. Totals are sent without a queue. */
   readonly takesTotals?: Route['takes']
-  /** Called with the path of a project that no destination takes. */
+  /** Called with the path of a project that no destination accepts. */
   readonly onUnrouted?: ((project: string) => void) | undefined
   /** Returns what a chunk adds to its project's totals. If this function is undefined, no totals are stored. */
   readonly measure?: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
@@ -51,7 +51,7 @@ export interface SnapshotCounters {
   stale: number
   /** The number of attempts that the configured refs or sources exclude. */
   excluded: number
-  /** The number of snapshots that no destination takes, because none selects the project. */
+  /** The number of snapshots that no destination accepts, because none selects the project. */
   unrouted: number
 }
 

@@ -38,7 +38,7 @@ interface Waiting<Item, Outcome> {
   readonly reject: (error: unknown) => void
 }
 
-/** How many turns of the event loop must pass without a new item for a group to be complete. */
+/** The number of turns of the event loop without a new item after which a group is complete. */
 const quietTurns = 3
 /** The maximum time in ms spent gathering a group. It is about as long as the group's commit takes. */
 const maxGathering = 5
