@@ -265,7 +265,10 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
 }
 
 function outOfTime(): StoreError {
-  return new StoreError('The store takes too long to write single deliveries.', 'Check that the database is fast enough.')
+  return new StoreError(
+    'The store takes too long to write single deliveries.',
+    'Check that the database is fast enough.',
+  )
 }
 
 function isReceived(one: Received | TakenIn): one is Received {
