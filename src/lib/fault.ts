@@ -1,7 +1,7 @@
 // The closed set of error classes. Each message describes the problem and ends with a remedy.
 import { redact } from './secret.ts'
 
-/** The base class of every error that this program throws on purpose. `message` is the whole text, and `remedy` is its last part. */
+/** The base class of every error that this program throws on purpose. `message` is the whole message, and `remedy` is its last part. */
 export abstract class Fault extends Error {
   readonly remedy: string
 

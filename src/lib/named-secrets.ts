@@ -31,7 +31,7 @@ const elsewhere = /-(?:stdin|file|path|env|type|url|name)$/i
 const blank = /\s{1,3}(?:\\?["'])?/y
 const argument = /[^\s"'/.-][^\s"']{5,}/y
 
-/** Yields the ranges of the secret values in a text, without their quotes. */
+/** Yields the ranges of the secret values in a string, without their quotes. */
 export function* namedSecretsIn(text: string): Generator<TextRange> {
   let at = 0
   // Each search uses its own copy of the pattern, because another search may start before this one has ended.

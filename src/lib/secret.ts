@@ -110,7 +110,9 @@ function withoutPlain(text: string, needles: readonly string[], isCut: boolean):
 /** Matches an escape whose end was cut off. */
 const brokenEscape = /(?:%[0-9a-f]{0,3}|\\[\w{]{0,8}|&[#\w]{0,8})$/i
 
-/** Yields the positions of a secret. If the text was cut, a secret at its very end may be cut off too, so the beginning of a secret counts there. */
+/**
+ * Yields the positions of a secret. If the string was cut, the secret at its end may be cut off too, so a beginning of the secret also counts there.
+ */
 function* placesOf(needle: string, haystack: string, isCut: boolean): Generator<readonly [from: number, to: number]> {
   for (let at = haystack.indexOf(needle); at !== -1; at = haystack.indexOf(needle, at + 1))
     yield [at, at + needle.length]

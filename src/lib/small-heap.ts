@@ -25,7 +25,7 @@ export function keepHeapsSmall(limit: number | undefined): void {
 /**
  * Keeps V8 from compiling hot WebAssembly a second time. The function must be called when everything is loaded and before the first request is sent:
  * after one response it is too late. The only hot WebAssembly is the HTTP client's parser: one function, a state machine. Compiling it takes 22 MiB,
- * which the allocator keeps. The flag limits the second compilation to a function index that no function has.
+ * which the allocator keeps. The flag restricts the second compilation to one function index, which no function has.
  */
 export function compileWebAssemblyOnce(): void {
   setFlagsFromString('--wasm-tier-up-filter=1000000')

@@ -14,14 +14,14 @@ const maxDepth = 3
 /** Matches one escape to decode. Each alternative reads a bounded number of characters, so that the search takes linear time. */
 const folds = new RegExp(
   [
-    // The rest of a colour code or a link (OSC 8) whose ESC character was escaped, replaced or removed. It does not match after `<![CDATA[`, because
-    // a secret may begin there.
+    // Matches the rest of a colour code or a link (OSC 8) whose ESC character was escaped, replaced or removed. Does not match after `<![CDATA[`,
+    // because a secret may begin there.
     String.raw`(?:[\u001b\u009b\u241b\ufffd]|\^\[|#x1B)\[[0-?]{0,32}[ -/]{0,4}[@-~]|(?<!cdata)\[(?:\d[\d;]{0,20}(?-i:m)|[0-2](?-i:K))`,
     String.raw`[\u001b\u241b]\][^\u0007\u001b\u241b]{0,2048}(?:\u0007|[\u001b\u241b]\\)`,
-    // Control characters other than white space, and invisible characters.
+    // Matches control characters other than white space, and invisible characters.
     String.raw`[\u0000-\u0008\u000e-\u001f\u007f-\u009f]|\p{Default_Ignorable_Code_Point}`,
     String.raw`%e2%80%(?:8[b-f]|a[a-e])|%ef%bb%bf|%(?<percent>0[9ad]|1b|[2-7][0-9a-f])`,
-    // Escapes of PowerShell.
+    // Matches escapes of PowerShell.
     String.raw`(?-i:\x60[nrt0])`,
     String.raw`\\(?:u\{0{0,8}(?<braced>[0-9a-f]{1,6})\}|(?-i:U)000(?<eight>[01][0-9a-f]{4})|u(?<four>[0-9a-f]{4})|x(?<two>[0-9a-f]{2})|(?<octal>[01][0-7]{2})|(?<letter>[0nrtbfvae"'\x60/\\]))`,
     String.raw`&(?:#x0{0,8}(?<hex>[0-9a-f]{1,6})|#0{0,8}(?<decimal>\d{1,7})|(?<name>${Object.keys(entities).join('|')}));?`,

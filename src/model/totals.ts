@@ -171,7 +171,7 @@ function latest({ exemplar: known }: Exemplary, { exemplar: own }: Exemplary): E
   return exemplar === undefined ? {} : { exemplar }
 }
 
-/** Default upper bounds of histogram buckets, s, as in the platform's own exporter. */
+/** The default upper bounds of histogram buckets, s, as in the platform's own exporter. */
 export const defaultBounds: readonly number[] = [1, 5, 10, 30, 60, 300, 600, 1800, 3600]
 
 /** Upper bounds of histogram buckets for durations from minutes to weeks, s, such as the time from a commit to its deployment. */

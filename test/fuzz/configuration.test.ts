@@ -148,7 +148,7 @@ it.each(
 function reports(tree: unknown, name: string): void {
   const loaded = loadConfig({ env: {}, file: 'pipespan.yaml', text: yamlOf(tree), profiles, features })
   if (loaded.ok) {
-    // This text is what `config check --show` prints.
+    // `config check --show` prints these lines.
     expect([describeConfig(loaded), ...costsOf(loaded.config)].join('\n')).not.toContain('undefined')
     return
   }

@@ -6,7 +6,7 @@ import { linearPattern, replacedBy } from '../support/linear-pattern.ts'
 import { secretShapes } from '../../src/lib/secret-shapes.ts'
 
 const length = 128 * 1024
-/** Shorter CPU times than this are not compared, ms. A pattern that scans the whole text once for each prefix takes seconds. */
+/** CPU times shorter than this are not compared, ms. A pattern that scans the whole string once for each prefix takes seconds. */
 const negligible = 40
 
 /** Returns the CPU time of the fastest of several runs, ms. It does not include the time of other processes. */

@@ -87,10 +87,10 @@ const contexts: Readonly<Record<string, Context>> = {
 const ofLines = new Set(['.netrc in several lines'])
 const keepsBeginning = new Set(['by itself', 'on a line of its own', 'after a colour', 'with a colour in the secret'])
 
-describe('a secret in a context', () => {
+describe('a secret in various contexts', () => {
   const redactText = createTextRedaction([])
 
-  it.each(Object.entries(contexts))(`of any of ${secretForms.length} forms is redacted %s`, (name, context) => {
+  it.each(Object.entries(contexts))(`redacts secrets of all ${secretForms.length} forms: %s`, (name, context) => {
     const left = secretForms.flatMap(([form, make]) => {
       if (ofLines.has(form) && !keepsBeginning.has(name)) return []
       const [line, secret] = make()

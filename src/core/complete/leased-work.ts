@@ -229,7 +229,7 @@ export function createLeasedWork<Item, Lane extends LeasedLane>(options: LeasedW
  * configured token have their own lane, in which they are dropped.
  */
 export interface TokenLane<Token> extends LeasedLane {
-  /** Undefined for the lane of the items without a configured token. */
+  /** The token; undefined in the lane of the items without a configured token. */
   readonly token: Token | undefined
 }
 

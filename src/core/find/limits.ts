@@ -44,5 +44,5 @@ export function mayConcernAll(error: unknown): error is PlatformError {
   return error instanceof PlatformError && (error.kind === 'unauthorized' || error.kind === 'not-the-api')
 }
 
-/** The number of consecutive unclear rejections after which the platform counts as rejecting every request. */
+/** The number of consecutive rejections with an unclear scope after which the platform counts as rejecting every request. */
 export const maxRefusals = 3

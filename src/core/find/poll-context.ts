@@ -26,7 +26,7 @@ export interface PollContextOptions {
   readonly source: SourceName & ('poller' | 'backfill')
   readonly signal: AbortSignal
   readonly clock: Clock
-  /** Undefined in a command, because only the daemon has a log. */
+  /** The log; undefined in a command, because only the daemon has one. */
   readonly log?: Log | undefined
 }
 
@@ -37,7 +37,7 @@ export interface PollContext {
   readonly requests: () => number
   /** Returns the time on the platform's clock, in Unix ms, as derived from its last response. */
   readonly now: () => Millis
-  /** Called with the platform's time from a response. */
+  /** Records the platform's time from a response. */
   readonly observeTime: (servedAt: Millis | undefined) => void
   /** Stores the pipelines that show new facts, and returns how many there are. */
   readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>

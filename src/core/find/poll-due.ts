@@ -11,11 +11,11 @@ interface PollHints {
   add(projectId: number): void
   /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
   remember(projectId: number): void
-  /** Returns the projects to read in the next round because of hints. If there are too many, the others wait for a later round. */
+  /** Returns the hinted projects to read in the next round. If there are too many, the rest wait for a later round. */
   take(): readonly number[]
 }
 
-/** The maximum number of projects from hints that are read in one round. */
+/** The maximum number of hinted projects that are read in one round. */
 const maxTaken = 20
 const maxWaiting = 1_000
 /** The maximum number of project IDs from webhooks that are remembered, so that a webhook makes a project due only once. */

@@ -100,7 +100,7 @@ export function createRedelivery(options: RedeliveryOptions): Redelivery {
         answers[answerOf(one)] = (answers[answerOf(one)] ?? 0) + 1
         if (one.duration !== undefined) seconds.push(one.duration)
       }
-      // Delivery metrics start with the first round, so the pages with older records are not read.
+      // Delivery metrics start with the first round, so the pages with older delivery records are not read.
       if (fresh.length < page.items.length || (!redelivers && counted === 0)) break
     }
     const of = String('project' in owner ? owner.project : owner.group)

@@ -30,7 +30,7 @@ export interface ThingReaderOptions {
   /** The key of the reader's state in the store. Default: the instance. */
   readonly scope?: string | undefined
   readonly profile: string
-  /** Undefined if no platform is configured. */
+  /** The client of the platform; undefined if no platform is configured. */
   readonly client?: Pick<PlatformClient, 'owner' | 'asking'> | undefined
   readonly repositories: Pick<Repositories, 'inventoryStates' | 'gaugeReadings'>
   readonly lease: Singleton

@@ -10,7 +10,7 @@ export interface SilenceOptions {
   readonly pastDurations: PastDurations
   /** The minimum silence before a run is fetched, in ms. It is long enough for a late webhook to arrive. */
   readonly silentAfter?: number | undefined
-  /** The maximum silence of manual and scheduled pipelines, in ms. Such pipelines are often silent for long. */
+  /** The maximum silence of manual and scheduled pipelines, in ms. Such pipelines are often silent for a long time. */
   readonly staleAfter: number
 }
 

@@ -1,8 +1,8 @@
 // Takes all due snapshots of a run, and returns what to write. Pure, except for its counters. It is called by the settle loop, and by the intake for
 // runs that are due as soon as they are merged.
 //
-// 1. If the trace depends on a parent, or the cost on newer pipelines, these must be read first: the decision is `unread`, and the caller repeats the
-//    call with them.
+// 1. If the trace depends on a parent, or a newer pipeline may have superseded this one, these must be read first: the decision is `unread`, and the
+//    caller repeats the call with them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
 // 3. A snapshot that the configured refs or sources exclude, or that no destination accepts, is recorded in the run and not sent.
 // 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
