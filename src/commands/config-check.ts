@@ -92,8 +92,8 @@ async function tryAll(config: Config): Promise<Record<string, readonly Trial[]>>
 }
 
 /**
- * Returns sentences about how many requests to the platform's API the features cause; empty if they cause none. With several tokens, there are
- * sentences for each token.
+ * Returns sentences about how many requests to the platform's API the features cause; empty if they cause none. If several tokens are configured,
+ * each token has its own sentences.
  */
 export function costsOf(config: Config): string[] {
   const views = platformViews(config)
@@ -120,9 +120,10 @@ function asksPlatform({ platform }: Config): boolean {
 function* attributeCosts(config: Config): Generator<string> {
   const { labels, variables } = ruleInputsOf(config)
   const without = 'without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN, they are only read from webhooks.'
-  const words = (cost: string): string => (asksPlatform(config) ? cost : without)
-  if (labels) yield `Labels (attributes.rules): ${words('at most 2 requests for each pipeline of a merge request.')}`
-  if (variables) yield `Variables (attributes.rules): ${words('1 request for each pipeline that no webhook reported.')}`
+  const orNone = (cost: string): string => (asksPlatform(config) ? cost : without)
+  if (labels) yield `Labels (attributes.rules): ${orNone('at most 2 requests for each pipeline of a merge request.')}`
+  if (variables)
+    yield `Variables (attributes.rules): ${orNone('1 request for each pipeline that no webhook reported.')}`
 }
 
 function hookCosts({ redelivery, watchHooks, poll }: Config): string[] {

@@ -273,7 +273,7 @@ function introduction(
       : `Log in with the admin token ${token}`,
     `Coding assistants connect to ${pages}mcp with the same token.`,
     `Metrics, including an inventory of the platform and two queries, are at ${pages}metrics.`,
-    `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines, ' : 'the last hour first, '}one minute every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
+    `A simulated platform sends webhooks to the daemon at ${webhooks}: ${once ? 'ten pipelines' : 'first those of the last hour'}, with one minute simulated every ${Math.round(600 / speed) / 10} s${once ? '' : ', then in real time'}.`,
     `One webhook in four is dropped on purpose; the daemon finds these pipelines by polling the platform's API at ${api}.`,
     `The daemon exports to an OTLP receiver at ${receiver}, which draws each trace below${once ? '.' : '. Ctrl-C ends it.'}`,
     ...(once ? [] : [tryNext]),

@@ -144,7 +144,7 @@ function summary(failures: number, warnings: number): string {
   return `${parts.filter(part => part !== undefined).join(', ')}.`
 }
 
-/** Returns the finding with the platform named in its text, if several platforms are configured. */
+/** Adds the name of the platform to a finding. Used if several platforms are configured. */
 function inTermsOf(platform: string, { what, remedy, ...finding }: Finding): Finding {
   const text = inSettingsOf(platform, what)
   return {

@@ -40,7 +40,7 @@ interface MapOptions {
   readonly explain: boolean
 }
 
-/** Maps the payload as is, even where the daemon would wait for more events of the pipeline. */
+/** Maps the payload as it is, even if the daemon would wait for more events of the pipeline. */
 export async function mapFile(
   terminal: Terminal,
   { file, event, json, explain }: MapOptions,

@@ -1,5 +1,4 @@
-// The functions of the platform code that commands need in addition to the platform port. Other files in this folder import only the port from
-// `src/platform`.
+// The functions of `src/platform` that commands need in addition to its port. All other files in this folder import nothing but the port from there.
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { clockOffsetOf, connectRules, proxiedDispatcher } from '../platform/rest/http.ts'
@@ -74,8 +73,8 @@ export async function askClockOffset(config: Config, url: string): Promise<numbe
 export { harmlessDelivery } from '../platform/webhook/event-kind.ts'
 
 /** Returns the hook events for the values of PIPESPAN_EVENTS. */
-export function hookEventsOf(words: readonly string[]): HookEvents {
-  return selectEvents(words)
+export function hookEventsOf(events: readonly string[]): HookEvents {
+  return selectEvents(events)
 }
 
 /** Parses a payload as the daemon would if all events were selected. */

@@ -10,7 +10,7 @@ interface TryPlaces {
   readonly folder: string
   readonly port: number
   readonly adminPort: number
-  /** A random webhook token. It is random because no platform sends webhooks to this daemon. */
+  /** The webhook token. Any random value will do, because no platform sends webhooks to this daemon. */
   readonly webhookToken: string
 }
 

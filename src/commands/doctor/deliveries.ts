@@ -5,7 +5,7 @@ import { localAddress } from './who-answers.ts'
 import { reportOf, type Finding } from '../../lib/finding.ts'
 import type { Config } from '../../daemon/configuration/options.ts'
 
-/** The remedies for rejections caused by a wrong or missing secret or by a wrong clock. */
+/** How to fix rejections that are caused by a wrong or missing secret, or by a wrong clock. */
 const ofSecrets: Readonly<Record<string, string>> = {
   token:
     'Set the secret token of the webhook to the value of PIPESPAN_WEBHOOK_TOKEN: `pipespan hooks ensure` does that.',

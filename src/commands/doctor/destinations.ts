@@ -46,7 +46,7 @@ export async function checkRoutes(
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
-  // Only the platform knows the project's ID. Any value will do here, because a template for the ID always has a value.
+  // Only the platform knows the project's ID. Any ID will do here: a header template that contains the ID has a value whatever the ID is.
   const subject = { instance, path: project, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {

@@ -13,7 +13,7 @@ type Answerer =
 /** The maximum number of bytes read from a response. It is more than the daemon ever sends here. */
 const maxBytes = 16 * 1024
 
-/** Requests `/readyz` below the base URL. `timeouts` are those of undici. */
+/** Requests `/readyz` below the base URL. `timeouts` are passed on to undici. */
 export async function whoAnswers(
   base: string,
   timeouts: { readonly dispatcher: Dispatcher; readonly headersTimeout: number; readonly bodyTimeout: number },
@@ -45,7 +45,7 @@ async function beginningOf(body: Dispatcher.ResponseData['body']): Promise<strin
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Returns the message in the response; undefined if it is not a message of the daemon, which consists of one sentence and nothing else. */
+/** Returns the message in the response; undefined if the response is not from the daemon, which sends a JSON object with nothing but a message. */
 function messageOf(text: string): string | undefined {
   try {
     const json: unknown = JSON.parse(text)

@@ -59,7 +59,8 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
   if (missing.length > 0) throw misuse(`Setup cannot ask questions without a terminal. Give ${missing.join(', ')}.`)
   for (const url of [platformUrl, publicUrl, otlpEndpoint]) {
-    if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw misuse('An address is not an http or https URL.')
+    if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
+      throw misuse('One of the addresses is not an http or https URL.')
   }
   // The URLs of the platform, the daemon and the observability instance must contain no secret, because the plan prints them and they are written to
   // a file that people share.
@@ -80,14 +81,14 @@ export async function answersOf(flags: SetupFlags, terminal: Terminal): Promise<
   }
 }
 
-/** Returns the answer, or undefined without a terminal. */
+/** Asks the user a question. Returns the answer, or undefined if there is no terminal. */
 export async function asked(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal
   return answered(createInterface({ input: stdin, output: stdout }), `${question}: `)
 }
 
-/** Does not echo the input. Returns the answer, or undefined without a terminal. */
+/** Asks the user for a secret, without echoing it. Returns the secret, or undefined if there is no terminal. */
 export async function askedInSecret(question: string, terminal: Terminal): Promise<string | undefined> {
   if (!isPerson(terminal)) return undefined
   const { stdin, stdout } = terminal

@@ -76,10 +76,10 @@ export async function takeFolder(folder: string): Promise<FileLock> {
     return tryLock(join(folder, 'setup.lock'))
   })
   if (lock !== undefined) return lock
-  throw new ConfigError(`Another setup is running in ${folder}.`, 'Wait for it, or use another folder.')
+  throw new ConfigError(`Another setup is running in ${folder}.`, 'Wait until it has finished, or use another folder.')
 }
 
-/** Runs the action and converts errors of the file system into ConfigErrors. */
+/** Runs the action and converts file system errors into ConfigErrors. */
 export async function onDisk<T>(folder: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action()
@@ -88,7 +88,7 @@ export async function onDisk<T>(folder: string, action: () => Promise<T>): Promi
     if (code === undefined) throw error
     throw new ConfigError(
       `The folder ${folder} cannot be used (${code}).`,
-      'Use one that this user can write to, on a disk with free space.',
+      'Use a folder that this user can write to, on a disk with free space.',
       { cause: error },
     )
   }

@@ -28,8 +28,8 @@ interface Seen {
   readonly byWebhook: boolean
 }
 
-/** The objects that webhooks should report. Each row has the word in PIPESPAN_EVENTS, the name of the objects, and their check. */
-const watched: readonly (readonly [word: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
+/** The objects that webhooks should report. Each row has the value for PIPESPAN_EVENTS, the name of the objects, and their check. */
+const watched: readonly (readonly [event: string, name: string, find: (asked: Asked) => Promise<Finding>])[] = [
   ['deployment', 'Deployments', findDeployments],
   ['change', 'Changes (merge requests)', findChanges],
   ['issue', 'Incidents', findIncidents],
@@ -44,10 +44,10 @@ export async function checkEvents({
   const now = (await store?.now()) ?? Date.now()
   const within = { since: now - periodDays * day, until: now + day, limit: maxInspected }
   return Promise.all(
-    watched.map(async ([word, name, find]) =>
-      config.events.includes(word)
+    watched.map(async ([event, name, find]) =>
+      config.events.includes(event)
         ? find({ client, store, now, within })
-        : report('skipped', `${name} are not watched (\`${word}\` is not in PIPESPAN_EVENTS).`),
+        : report('skipped', `${name} are not watched (\`${event}\` is not in PIPESPAN_EVENTS).`),
     ),
   )
 }

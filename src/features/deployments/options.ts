@@ -14,7 +14,7 @@ export const deploymentOptions = {
       unset: 'environments of the tier `production`, and those named `production` or `prod` whose tier is unknown',
       example: 'live-*,tier:production',
     }).describe(
-      'Patterns of the environments that are production, for lead times, dashboards and pages: names, or `tier:` and tiers. A change applies to deployments that are counted after it.',
+      'Patterns of production environments, for lead times, dashboards and pages: names, or tiers after `tier:`. A change applies to deployments that are counted after it.',
     ),
     vcsMetrics: setting(boolean, { default: 'false' }).describe(
       'Also export the metrics of the OpenTelemetry conventions for changes (merge requests): `vcs.change.count`, `vcs.change.duration`, `vcs.change.time_to_merge` and `vcs.change.time_to_approval`. They need `change` in PIPESPAN_EVENTS. No requests.',

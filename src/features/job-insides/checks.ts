@@ -44,7 +44,7 @@ async function checkLog(client: PlatformClient, store: SharedStore | undefined):
     return record.facts.kind === 'job' && times.startedAt !== undefined
   })
   if (last === undefined || ran === undefined || last.run.key.instance !== client.instance) {
-    return report('skipped', 'No recent job to check logs with.')
+    return report('skipped', 'There is no recent job whose log could be checked.')
   }
   try {
     const { bytes } = await client.jobLog(last.run.project.facts.id, ran.id, {
@@ -78,7 +78,7 @@ async function foundOf(store: SharedStore, instance: string, types: readonly str
   const found = types.filter(type =>
     jobs.some(({ record: { facts } }) => facts.artifactSizes !== undefined && Object.hasOwn(facts.artifactSizes, type)),
   )
-  if (jobs.length === 0) return report('skipped', 'No recent job to check reports with.')
+  if (jobs.length === 0) return report('skipped', 'There are no recent jobs whose reports could be checked.')
   if (found.length > 0) return report('fine', `Jobs of recent pipelines have these reports: ${found.join(', ')}.`)
   const those = last.length === 1 ? 'the last pipeline' : `the last ${last.length} pipelines`
   const remedy = 'Declare them in the job under `artifacts:reports`; Pipespan reads the list of artifacts of the job.'

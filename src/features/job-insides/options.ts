@@ -77,7 +77,7 @@ export const wrongInsides: NonNullable<FeatureOf<InsideOptions>['faults']> = (
 
 const jobsThat = { failed: 'that failed', slow: 'that was slow', all: 'that ran' } as const
 
-/** Returns the number of requests that the options of one token cost. */
+/** Describes how many API requests job logs and reports cost with one token. */
 export const insideCosts: NonNullable<PerToken<InsideOptions>['costs']> = ({ job, tests, reports }, { platform }) => {
   const chosen = (['failed', 'slow', 'all'] as const).filter(one => [...job.sections, ...job.logs].includes(one))
   const paths = (job.spans ?? []).length

@@ -49,8 +49,8 @@ export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 
 const timeoutMs = 10_000
 
 /**
- * Opens the parts that a command uses, and closes them afterwards. Tokens are tested where the daemon sends them: at the destination whose token file
- * is `target`, or at the first destination if there is none.
+ * Opens the store and the connections that a command needs, and closes them afterwards. Tokens are tested at the destination whose token file is
+ * `target`, or, if there is none, at the first destination.
  */
 export async function withTokens(
   { terminal, configured }: ConfiguredLine<TokenOptions>,

@@ -7,8 +7,8 @@ export type Waited = { readonly kind: 'seen' } | { readonly kind: 'missing'; rea
 
 /**
  * Waits for the daemons' reports. `fingerprint` is the fingerprint of the new token, `older` are the fingerprints of earlier tokens, and `since` is
- * the time at which the target was written, Unix ms. If the store does not respond, the reports count as missing. A store without a running daemon is
- * treated as no store.
+ * the time at which the target was written, Unix ms. If the store does not respond, the reports count as missing. If no daemon reports to the store,
+ * the rotation waits as if there were no store.
  */
 export async function waitForDaemons(
   { parts, timing, options, target }: RotationSession,

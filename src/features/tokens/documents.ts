@@ -83,8 +83,8 @@ const rotationRecord = z.object({
 })
 export type RotationRecord = z.infer<typeof rotationRecord>
 
-/** Each daemon writes its own document. */
+/** The reports of daemons about their tokens. Each daemon writes one document. */
 export const daemonReports = documentKind('daemon', daemonReport, ['daemon'])
-/** `pipespan tokens rotate` writes these documents. */
+/** The stored copies of the journals, one for each target. They are written by `pipespan tokens rotate`, like the records of rotations. */
 export const journals = documentKind('rotation/journal', rotationJournal, ['target'])
 export const rotations = documentKind('rotation/record', rotationRecord, ['id'])

@@ -60,7 +60,9 @@ function conditionOf(
     title: isBroken
       ? `Ingest token ${name} expires at ${new Date(expiresAt).toISOString()}`
       : `Ingest token ${name} was replaced`,
-    text: isBroken ? 'After that the backend refuses telemetry: replace it with pipespan tokens rotate.' : undefined,
+    text: isBroken
+      ? 'After that the backend refuses telemetry: replace the token with pipespan tokens rotate.'
+      : undefined,
     details: { 'platform.ingest.token.name': name },
   }
 }

@@ -38,7 +38,7 @@ export const behindShape = z.object({
 })
 type EnvironmentBehind = Shaped<typeof behindShape>
 
-/** The maximum number of environments among which the requested one is searched for. */
+/** The maximum number of environments that are searched for the requested environment. */
 const maxSearched = 2_000
 
 /** Returns how many commits an environment is behind the default branch, or undefined if there is no such environment. */

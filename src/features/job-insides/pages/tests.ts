@@ -124,7 +124,7 @@ export async function costlyTestsPage(parts: Sources, settings: Settings, contex
   }
 }
 
-/** Returns the text that is shown instead of an empty list. `description` is the beginning of its sentence. */
+/** Returns a sentence to show instead of an empty list. `description` is the beginning of the sentence. */
 function noneOf(description: string, { readsTests }: Settings, { span, project }: AskedTests): Content {
   if (!readsTests) {
     return html`Test reports are not read. Set <code>PIPESPAN_TESTS=true</code>, with a

@@ -233,7 +233,7 @@ function insideRecord({ traceId, custom }: InsideContext, parts: RecordParts): L
   const { at, severityNumber, severityText = '', body, attributes, spanId, eventName } = parts
   return {
     timeUnixNano: at,
-    // The observed time is not the sending time, because repeated exports must be identical.
+    // The observed timestamp is not the time of sending, because a repeated export must be identical to the first one.
     observedTimeUnixNano: at,
     ...{ severityNumber, severityText },
     body: body.toWellFormed(),
