@@ -12,7 +12,7 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value
-    keepOut(value)
+    registerSecret(value)
   }
 
   /** Returns the secret value itself, for code that sends or compares it. */
@@ -61,7 +61,7 @@ const known = new Map<string, readonly string[]>()
 const withheld = '(left out as a whole, because it contains an encoded [secret])'
 
 /** Registers a value that `redact` removes from now on. */
-export function keepOut(value: string): void {
+export function registerSecret(value: string): void {
   const needles = known.get(value) ?? formsOf(value)
   if (needles.length === 0) return
   known.delete(value)

@@ -26,7 +26,7 @@ export interface Collected {
   /** JSON that is stored for the next collection round. */
   readonly memory?: unknown
   /** Time in ms after which an unfinished collection round continues. Until then, the data points of the previous round are kept. */
-  readonly goesOnIn?: Millis | undefined
+  readonly continueInMs?: Millis | undefined
 }
 
 export interface CollectedPoint {

@@ -25,8 +25,8 @@ export interface Capabilities {
   /** Whether the request should be sent: false if the platform has rejected such requests. */
   mayAsk(asked: Asked): Promise<boolean>
   answered(asked: Asked): Promise<void>
-  /** Records that the platform rejected a request. `isOfAll`: the caller knows that the platform rejects this request for every project. */
-  refused(asked: Asked, error: PlatformError, isOfAll?: boolean): Promise<void>
+  /** Records that the platform rejected a request. `affectsAll`: the caller knows that the platform rejects this request for every project. */
+  refused(asked: Asked, error: PlatformError, affectsAll?: boolean): Promise<void>
 }
 
 type Refusals = Repositories['refusedEndpoints']
@@ -51,9 +51,9 @@ export function createCapabilities(refusals: Refusals, instance: string): Capabi
         if ((await refusals.get(keyOf(asked, project))) !== undefined) await refusals.remove(keyOf(asked, project))
       }
     },
-    refused: async (asked, error, isOfAll = error.affectsAllRequests) => {
+    refused: async (asked, error, affectsAll = error.affectsAllRequests) => {
       const isDetail = asked.what === 'jobs' || asked.what === 'bridges'
-      const scope = isDetail ? 'row' : isOfAll ? 'all' : scopeOf(asked, error)
+      const scope = isDetail ? 'row' : affectsAll ? 'all' : scopeOf(asked, error)
       if (scope === 'job') return
       const project = scope === 'all' ? whole : asked.project
       const max = scope === 'row' ? maxInARow : 1

@@ -9,7 +9,7 @@ export const maxPages = 500
 /** The maximum number of pages of one list that a backfill reads: ten million items. */
 export const maxBackfillPages = 100_000
 
-export function errorOfEndless(list: string, pages: number): PlatformError {
+export function endlessListError(list: string, pages: number): PlatformError {
   return new PlatformError({
     kind: 'refused',
     what: `The list of ${list} has more than ${pages} pages; only these were read.`,

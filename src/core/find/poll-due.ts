@@ -108,9 +108,11 @@ const hour = 3_600_000
 /**
  * The maximum age in ms of a project's last activity for the project to count as active. The platform updates the last activity at most once an hour.
  */
-const activeWithin = 2 * hour
-const ranWithin = 14 * 24 * hour
-export const few = 5
+const maxActivityAge = 2 * hour
+/** The maximum age in ms of a project's last pipeline for the project to be read every few rounds. */
+const maxPipelineAge = 14 * 24 * hour
+/** Recently active projects, child pipelines and whole lookback periods are only read once in this many rounds. */
+export const rareInterval = 5
 
 export function createDue(options: DueOptions): Due {
   const { context, turns, hints, projects, lists, lookback, trying } = options
@@ -127,7 +129,7 @@ export function createDue(options: DueOptions): Due {
       if (context.requests() >= limit) break
       firstList = (firstList + 1) % lists.length
       const goesOn = await options.tryingList(name, async () => {
-        const activeAfter = context.now() - activeWithin
+        const activeAfter = context.now() - maxActivityAge
         for await (const page of pages({ activeAfter }, context.call)) {
           context.observeTime(page.servedAt)
           found.push(...page.items.filter(({ archived }) => !archived))
@@ -176,14 +178,16 @@ export function createDue(options: DueOptions): Due {
       return [...due.values()]
     },
     ranLately: book => {
-      const since = context.now() - ranWithin
-      const due = [...book.entries()].filter(({ project, ranAt }) => ranAt > since && turns.isDue(project, few))
+      const since = context.now() - maxPipelineAge
+      const due = [...book.entries()].filter(
+        ({ project, ranAt }) => ranAt > since && turns.isDue(project, rareInterval),
+      )
       return due.map(entry => ({ entry }))
     },
     forgetIdle: async book => {
       const named = new Set<BookEntry['project']>(projects)
       for (const { project, ranAt, active: underWay } of [...book.entries()]) {
-        if (underWay.length > 0 || named.has(project) || ranAt > context.now() - ranWithin) continue
+        if (underWay.length > 0 || named.has(project) || ranAt > context.now() - maxPipelineAge) continue
         await book.drop(project)
         turns.forget(one => one === project)
       }

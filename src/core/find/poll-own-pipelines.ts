@@ -37,7 +37,7 @@ export async function* ownPipelinesOf(
  * Reads the pipelines that the token's user started. `scope` is the key of the stored state. If `whole` is true, at least the whole lookback period
  * is read. Rejects with a PlatformError.
  */
-export async function lookAtMine(
+export async function readOwnPipelines(
   context: PollContext,
   stored: Repositories['ownPipelines'],
   { scope: instance, lookback, whole }: { readonly scope: string; readonly lookback: number; readonly whole: boolean },

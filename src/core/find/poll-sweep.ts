@@ -31,12 +31,12 @@ export type Sweep = (allowance: number) => Promise<void>
 
 const day = 24 * 3_600_000
 /** The fraction of a day over which a sweep is spread. */
-const share = 0.9
+const dayShare = 0.9
 /**
  * The number of consecutive rounds that one project may end early. After that, the sweep skips the project until the next sweep, so that it reads the
  * other projects too.
  */
-const maxEnded = 3
+const maxEndedRounds = 3
 
 export function createSweep(options: SweepOptions): Sweep {
   const { list, scope, context, sweeps, interval, lookback } = options
@@ -87,7 +87,7 @@ export function createSweep(options: SweepOptions): Sweep {
   return async allowance => {
     let now = await load()
     if (now.done) return
-    const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * share))
+    const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * dayShare))
     const end = context.requests() + Math.min(allowance, quota)
     while (!now.done && context.requests() < end) {
       const current = await pageAt(now)
@@ -97,7 +97,7 @@ export function createSweep(options: SweepOptions): Sweep {
         const skip = project.archived || options.isKnown(project)
         if (!skip && !(await options.look(project, now.since))) {
           ended = { id: project.id, times: ended?.id === project.id ? ended.times + 1 : 1 }
-          if (ended.times < maxEnded) {
+          if (ended.times < maxEndedRounds) {
             await save(now)
             return
           }

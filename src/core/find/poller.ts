@@ -9,12 +9,12 @@
 //
 // Only one replica polls at a time: the one with the lease. Its state is in the store, so polling continues where it stopped after a restart.
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
-import { createDue, few, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
+import { createDue, rareInterval, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
 import { createRounds, type RoundsOptions, type Tried } from './rounds.ts'
 import { createSweep } from './poll-sweep.ts'
 import { lookAt } from './poll-project.ts'
-import { lookAtMine, ownPipelines } from './poll-own-pipelines.ts'
+import { readOwnPipelines, ownPipelines } from './poll-own-pipelines.ts'
 import { createPollTurns, newEntry, openBook, type PollBook } from './poll-book.ts'
 import { clientWithin, pollShare, type PollScope } from './poll-scope.ts'
 import { isWithin, type Territory } from '../../model/territory.ts'
@@ -71,7 +71,8 @@ export interface Poller extends Loop {
 const urgentShare = 0.9
 /** The share of a round's requests for the lists of recently active projects. The next round continues with the lists that were not read. */
 const listShare = 0.5
-const atOnce = 4
+/** The number of projects that are read concurrently. */
+const concurrency = 4
 
 export function createPoller(options: PollerOptions): Poller {
   const { repositories, log, territory } = options
@@ -142,7 +143,7 @@ export function createPoller(options: PollerOptions): Poller {
         context: own,
         put: async changed => book?.put(changed),
         underWay: options.running === true && book?.get(project) === undefined,
-        children: entry.ranAt > 0 && turns.areChildrenDue(project, few),
+        children: entry.ranAt > 0 && turns.areChildrenDue(project, rareInterval),
         facts,
       })
       counters.discovered += read.found
@@ -154,9 +155,9 @@ export function createPoller(options: PollerOptions): Poller {
   }
 
   async function lookAtOwn(): Promise<void> {
-    const whole = counters.rounds % few === 0
+    const whole = counters.rounds % rareInterval === 0
     const outcome = await tried(ownPipelines, async () =>
-      lookAtMine(context, repositories.ownPipelines, { scope, lookback: options.lookback, whole }),
+      readOwnPipelines(context, repositories.ownPipelines, { scope, lookback: options.lookback, whole }),
     )
     if (outcome === 'answered') turns.answered(ownPipelines, false)
     else if (!isEnding()) turns.failed(ownPipelines)
@@ -188,7 +189,7 @@ export function createPoller(options: PollerOptions): Poller {
         queue.charge(next, await look(next))
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, worker))
+    await Promise.all(Array.from({ length: concurrency }, worker))
   }
 
   async function round(): Promise<void> {

@@ -79,7 +79,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
 
   async function turn(): Promise<number> {
     if (things.length === 0 || !(await lease.isMine())) return maxCheckInterval
-    await forgetOthers()
+    await removeUnconfigured()
     for (const thing of things) {
       const [state, now] = await Promise.all([states.get(keyOf(thing)), states.now()])
       if (!isDue(state, now, thing) && !mayBeFixed(thing, state)) continue
@@ -100,7 +100,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
   }
 
   /** Removes inventory items that are no longer configured, so that they are neither exported nor shown. */
-  async function forgetOthers(): Promise<void> {
+  async function removeUnconfigured(): Promise<void> {
     const wanted = new Set(things.map(nameOf))
     for (const state of await states.all())
       if (state.instance === scope && !wanted.has(nameOf(state)))
@@ -144,7 +144,7 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     thing: Thing,
     before: InventoryState | undefined,
     { owner, ownerAt }: Known,
-    { points: allPoints, events = [], memory, goesOnIn, problem, omitted: unread = 0 }: Collected,
+    { points: allPoints, events = [], memory, continueInMs, problem, omitted: unread = 0 }: Collected,
   ): Promise<void> {
     const { kind, of, every } = thing
     const points = allPoints.slice(0, maxPoints)
@@ -155,16 +155,16 @@ export function createThingReader(options: ThingReaderOptions): ThingReader {
     // Events are exported before the state is saved. If the process dies in between, they are exported again with the same keys.
     for (const event of events) await options.onEvent(event, owner, JSON.stringify([instance, kind, of, event.key]))
     const now = await states.now()
-    if (goesOnIn === undefined) {
+    if (continueInMs === undefined) {
       const whose = owner?.project === undefined ? { group: owner?.group?.path } : { project: owner.project }
       await readings.put({ instance, kind, of, profile, at: now, goodFor: goodFor(every), points, ...whose })
     }
     await states.put({
       ...{ ...keyOf(thing), owner, ownerAt, memory, failures: 0 },
       ...(problem !== undefined && { refusal: { message: problem, lasts: false } }),
-      omitted: goesOnIn === undefined ? omitted : before?.omitted,
-      answeredAt: goesOnIn === undefined ? now : before?.answeredAt,
-      nextAt: now + (goesOnIn ?? every),
+      omitted: continueInMs === undefined ? omitted : before?.omitted,
+      answeredAt: continueInMs === undefined ? now : before?.answeredAt,
+      nextAt: now + (continueInMs ?? every),
     })
   }
 

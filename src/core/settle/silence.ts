@@ -31,7 +31,7 @@ export const minSilence = 2 * minute
  */
 const maxSilence = 6 * 60 * minute
 /** The factor by which the minimum silence is multiplied for a project without exported pipelines. */
-const unknownTimes = 5
+const unknownFactor = 5
 const share = 0.95
 /** The number of past days whose pipeline durations are used. */
 const days = 14
@@ -39,7 +39,7 @@ const days = 14
 export function createSilence({ pastDurations, silentAfter = minSilence, staleAfter }: SilenceOptions): Silence {
   async function usualOf(instance: string, projectId: number): Promise<number> {
     const took = percentileOf(await pastDurations.of({ instance, projectId }, days), share)
-    return Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownTimes * silentAfter)))
+    return Math.max(silentAfter, Math.min(maxSilence, Math.ceil(took ?? unknownFactor * silentAfter)))
   }
 
   return {

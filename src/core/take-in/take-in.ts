@@ -92,7 +92,7 @@ const timeout = 5_000
  * The maximum number of deliveries in a group, as a multiple of the number of runs that a transaction may change. It is more than 1 because the
  * platform sends many small deliveries for each run.
  */
-const perRun = 2
+const deliveriesPerRun = 2
 /** The maximum number of quarantined deliveries that are decoded again at a time. The number is low because their bodies may be large. */
 const retriedAtOnce = 16
 
@@ -114,7 +114,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     unknownStatuses: 0,
   }
   const groups = createGroups<Received, TakenIn>({
-    maxItems: store.runsPerTransaction * perRun,
+    maxItems: store.runsPerTransaction * deliveriesPerRun,
     atOnce: store.groupsAtOnce,
     timeout,
     commit: takeGroup,

@@ -15,7 +15,7 @@ import { ConfigError } from '../../lib/fault.ts'
 import { systemClock } from '../../lib/clock.ts'
 import {
   concernsOne,
-  errorOfEndless,
+  endlessListError,
   maxBackfillPages,
   maxPages,
   maxRefusals,
@@ -112,7 +112,7 @@ export async function auditBackfill(options: AuditBackfillOptions): Promise<Audi
       if (done === undefined) return false
       pages += maxPages
       if (done.next !== undefined) {
-        if (pages >= limit) throw errorOfEndless('audit events', pages)
+        if (pages >= limit) throw endlessListError('audit events', pages)
         window = done
         continue
       }

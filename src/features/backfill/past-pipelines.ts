@@ -8,7 +8,7 @@ import { ownPipelines, ownPipelinesOf } from '../../core/find/poll-own-pipelines
 import { projectListsOf } from '../../core/find/poll-due.ts'
 import {
   concernsOne,
-  errorOfEndless,
+  endlessListError,
   maxBackfillPages,
   maxRefusals,
   mayConcernAll,
@@ -122,7 +122,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       context.call,
     )) {
       any ||= step.items.length > 0
-      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
+      if ((pages += 1) > maxPages) throw endlessListError('pipelines', maxPages)
       await discoverAll(step.items)
       if (typeof project === 'number') await save({ ...at, seen: step.seen })
     }
@@ -130,7 +130,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
     if (!any && seen === undefined) return
     const children = { since: at.since, until, source: 'parent_pipeline' }
     for await (const step of changedPipelines(context.client, project, children, context.call)) {
-      if ((pages += 1) > maxPages) throw errorOfEndless('pipelines', maxPages)
+      if ((pages += 1) > maxPages) throw endlessListError('pipelines', maxPages)
       await discoverAll(step.items)
     }
   }
@@ -146,7 +146,7 @@ export async function readPastPipelines(options: PastPipelinesOptions): Promise<
       const call = { ...context.call, max: maxPages * 100 }
       for await (const { items, left } of ownPipelinesOf(context.client, query, call)) {
         await discoverAll(items)
-        if (left !== undefined) throw errorOfEndless(ownPipelines, maxPages)
+        if (left !== undefined) throw endlessListError(ownPipelines, maxPages)
         for (const { id } of items) ofUser.add(id)
         options.onProgress(progress())
       }

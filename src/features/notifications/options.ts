@@ -4,7 +4,7 @@ import { projectChoice } from '../../daemon/configuration/project-kinds.ts'
 import { destinationName, oneOf, text } from '../../daemon/configuration/plain-kinds.ts'
 import { Each, secretSetting, setting } from '../../daemon/configuration/option.ts'
 import { headers } from '../../daemon/configuration/pair-kinds.ts'
-import { keepOut, Secret } from '../../lib/secret.ts'
+import { registerSecret, Secret } from '../../lib/secret.ts'
 import { list, someOf } from '../../daemon/configuration/list-kinds.ts'
 import { hasCredentials, webUrl } from '../../daemon/configuration/address-kinds.ts'
 import { kind } from '../../daemon/configuration/kind.ts'
@@ -25,7 +25,7 @@ const webhookUrl = kind<Secret>(
     .transform(url => {
       const { pathname, search } = new URL(url)
       const path = pathname + search
-      if (path.length >= minSecretPath) keepOut(path)
+      if (path.length >= minSecretPath) registerSecret(path)
       return new Secret(url)
     }),
   {

@@ -87,7 +87,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
     ...{ atLeast: 1, ...row, metrics },
     collect: async round => {
       const answer = await read({ ...round, path: pathOf(round.owner) })
-      const { omitted, events, problem, memory, goesOnIn } = answer
+      const { omitted, events, problem, memory, continueInMs } = answer
       const points = metrics.flatMap(({ name, attributes, points: pointsOf }) =>
         pointsOf(answer).flatMap(([value, ...values]): CollectedPoint[] => {
           const known = attributes.flatMap((key, at) => {
@@ -97,7 +97,7 @@ export function collector<Answer extends object>({ read, ...row }: CollectorRow<
           return value === undefined ? [] : [{ metric: name, attributes: Object.fromEntries(known), value }]
         }),
       )
-      return { points, omitted, events, problem, memory, goesOnIn }
+      return { points, omitted, events, problem, memory, continueInMs }
     },
   }
 }

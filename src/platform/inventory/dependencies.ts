@@ -75,19 +75,19 @@ export const dependencies = collector({
 async function startExport({ ask, path }: Round, last: Memory, isSecond = false): Promise<Answer> {
   const wish = { export_type: 'cyclonedx_1_6_json', send_email: false }
   const { id } = await ask.post(`${path}/dependency_list_exports`, wish, begun)
-  return { memory: { ...last, export: { id, looks: 0, isSecond } }, goesOnIn: checkInterval }
+  return { memory: { ...last, export: { id, looks: 0, isSecond } }, continueInMs: checkInterval }
 }
 
 async function checkExport(round: Round, last: Memory, { id, looks, isSecond = false }: Export): Promise<Answer> {
   /** If an export fails, the gauges keep their values until the next day. */
-  const failed = (what: string): Answer => ({ memory: last, goesOnIn: day, problem: `${what} ${nextTry}` })
+  const failed = (what: string): Answer => ({ memory: last, continueInMs: day, problem: `${what} ${nextTry}` })
   const path = `/dependency_list_exports/${id}`
   try {
     const answer = await round.ask.one(path, state)
     if (answer === null || typeof answer === 'number' || answer.has_finished !== true) {
       if (looks >= maxChecks)
         return failed(`The bill of materials was not finished (has_finished) after ${maxChecks} checks.`)
-      return { memory: { ...last, export: { id, looks: looks + 1, isSecond } }, goesOnIn: checkInterval }
+      return { memory: { ...last, export: { id, looks: looks + 1, isSecond } }, continueInMs: checkInterval }
     }
     const { components } = await round.ask.file(`${path}/download`, bill)
     return components === undefined

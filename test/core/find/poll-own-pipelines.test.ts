@@ -1,6 +1,6 @@
 // Tests how far back the list of the token's own pipelines is read.
 import { expect, it } from 'vitest'
-import { lookAtMine } from '../../../src/core/find/poll-own-pipelines.ts'
+import { readOwnPipelines } from '../../../src/core/find/poll-own-pipelines.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, pollContextOf, type PolledWorld } from './polled-world.ts'
@@ -14,7 +14,7 @@ const plan = {
 /** Reads the list once. Like most rounds of the poller, it does not read the whole lookback, unless `whole` is true. The lookback is ten minutes. */
 async function read(world: PolledWorld, whole = false): Promise<void> {
   const { store, api } = world
-  await lookAtMine(pollContextOf(world), store.repositories.ownPipelines, {
+  await readOwnPipelines(pollContextOf(world), store.repositories.ownPipelines, {
     scope: api.url,
     lookback: 10 * minute,
     whole,
