@@ -72,10 +72,9 @@ function tableOf(rows: readonly Row[], profiles: Profiles): string {
 }
 
 function notesOf({ spec }: Option): string {
-  const restart =
-    spec.restart === 'presence' ? ' *Needs a restart to be set at first, or removed.*' : ' *Needs a restart.*'
-  const every = spec.protects === 'each' ? ', nor any of its entries alone' : ''
-  const protection = spec.protects === undefined ? '' : ` *A reload does not remove it${every}.*`
+  const restart = spec.restart === 'presence' ? ' *Adding or removing it needs a restart.*' : ' *Needs a restart.*'
+  const removed = spec.protects === 'each' ? 'removes neither it nor any of its entries' : 'does not remove it'
+  const protection = spec.protects === undefined ? '' : ` *A reload ${removed}.*`
   return `${spec.restart === undefined ? '' : restart}${protection}`
 }
 

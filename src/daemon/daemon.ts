@@ -41,7 +41,10 @@ export interface Daemon {
    * one, and the promise rejects with the reason. Calls must not overlap.
    */
   reload(config: Config<ProfileName>): Promise<void>
-  /** Stops accepting deliveries, finishes intake, and sends pending exports for at most `flushMs`. The remaining exports stay in the store. */
+  /**
+   * Stops accepting deliveries, finishes taking in those already received, and sends pending exports for at most `flushMs`. The remaining exports
+   * stay in the store.
+   */
   stop(flushMs?: number): Promise<void>
 }
 
@@ -119,7 +122,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       } catch (error) {
         log.error(
           { reason: reasonOf(error) },
-          'the new configuration cannot be used; the daemon continues with the previous one',
+          'the new configuration cannot be used; the daemon continues with the previous configuration',
         )
         forgetListeners(events)
         parts = running = await start(config, adminPort).catch((cause: unknown) => {

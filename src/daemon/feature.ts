@@ -170,9 +170,9 @@ export interface Line {
 export interface PartContext extends RuleContext, Outlets {
   /** The notifier to which a feature reports conditions. */
   readonly notifier: Notifier
-  /** Returns every token of every platform. The list is empty until the parts without `aroundSending` start. */
+  /** Returns every token of every platform. The list is empty while parts with `aroundSending` start, because they start first. */
   readonly tokens: () => readonly TokenContext[]
-  /** Returns the processing line. The line is empty until the parts without `aroundSending` start. */
+  /** Returns the processing line. It is empty while parts with `aroundSending` start, because they start first. */
   readonly line: () => Line
   /** Returns the standing conditions of all features. */
   readonly standing: () => readonly Standing[]

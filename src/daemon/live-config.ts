@@ -41,7 +41,7 @@ export function createLiveConfig({ loaded, loading, log, now }: LiveConfigOption
 
   function refuse(faults: readonly string[]): void {
     for (const fault of faults) log.error(fault)
-    log.error('the configuration was not reloaded: the running one stays in use')
+    log.error('the configuration was not reloaded: the running configuration stays in use')
     refused = { at: now(), faults }
     reloads.refused += 1
   }

@@ -113,7 +113,10 @@ export function createReceiving({ config: first, store, isStopping, clock, log }
         const tls = tlsOf(config)
         if (tls !== undefined) listener.renewTls(tls)
       } catch (error) {
-        log.error({ reason: reasonOf(error) }, 'the TLS certificate could not be renewed; the old one stays in use')
+        log.error(
+          { reason: reasonOf(error) },
+          'the TLS certificate could not be renewed; the old certificate stays in use',
+        )
       }
     },
     stop: async withinMs => listener.stop(withinMs),

@@ -45,7 +45,7 @@ export function post(url: string, body: string, headers: Record<string, string>,
       void text(response).then(() => resolve(response.statusCode ?? 0), reject)
     })
     // The platform waits 10 s for a response. The limit here is longer, because the test machine may be busy.
-    request.setTimeout(120_000, () => request.destroy(new Error('no answer within 120 s')))
+    request.setTimeout(120_000, () => request.destroy(new Error('no response within 120 s')))
     request.on('error', reject).end(body)
   })
 }

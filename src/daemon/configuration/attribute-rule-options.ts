@@ -52,10 +52,7 @@ const maxValueLength = 256
 
 const setRemedy = 'Write names and values, such as {team: payments}.'
 
-/**
- * The source of an attribute's value: a literal, the rest of the merge request label that starts with this prefix, or the value of this pipeline
- * variable.
- */
+/** The source of an attribute's value: a literal; the part of a merge request label after this prefix; or the value of this pipeline variable. */
 export type AttributeSource = string | { readonly label: string } | { readonly variable: string }
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,254}$/
@@ -139,10 +136,10 @@ export const attributeRules = new Each(
     sources: choiceOf('pipeline sources'),
     jobs: choiceOf('job names', ' The rule then only applies to spans and log records of these jobs.'),
     set: setting(attributeValues, { required: true }).describe(
-      `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the rest of the merge request's label with this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
+      `The attributes: strings of up to ${maxValueLength} characters, or \`{label: "team::"}\` for the part of a merge request label after this prefix, or \`{variable: TEAM}\` for the pipeline's variable of this name; at most ${maxCustomAttributes} names in all rules.`,
     ),
     metrics: setting(boolean, { default: 'false' }).describe(
-      'Also set the attributes on the points of metrics; cannot be combined with `jobs`.',
+      'Also set the attributes on metric points; cannot be combined with `jobs`.',
     ),
   },
   'Attributes of your own: see docs/own-attributes.md. All matching rules apply; if several set the same name, the last one wins.',

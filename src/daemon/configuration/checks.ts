@@ -207,7 +207,7 @@ function noSecret({ listen, webhook, platforms }: Config): string[] {
   ]
 }
 
-/** Returns a warning for each of the SDK's settings that exceeds the setting that limits it. The SDK then uses the lower of the two values. */
+/** Returns a warning for each SDK setting whose value exceeds another setting that limits it. The SDK then uses the lower of the two values. */
 function exceeding({ self: { sdk } }: Config): string[] {
   const pairs = [
     ['OTEL_METRIC_EXPORT_TIMEOUT', sdk.metricExportTimeout, 'OTEL_METRIC_EXPORT_INTERVAL', sdk.metricExportInterval],

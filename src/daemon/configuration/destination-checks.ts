@@ -122,7 +122,7 @@ function whyNoPath(url: string, signal: Signal): string | undefined {
   const { origin, pathname } = new URL(url)
   const [end] = ofSignal.exec(pathname) ?? []
   const own = `/v1/${signal}`
-  // A backend may define any path that differs from OTLP's paths, so such a path causes no warning.
+  // Paths other than OTLP's cause no warning, because a backend may define its own.
   if (end === own || (end === undefined && /[^/]/.test(pathname))) return undefined
   const meant = origin + pathname.slice(0, pathname.length - (end ?? pathname).length) + own
   return `This URL is used unchanged: nothing is appended, and ${signal} are usually sent to ${own}. Write ${meant}.`

@@ -107,7 +107,7 @@ export const pageOptions = {
     'Serve the pages and their JSON API. With `false`, for instance in a sidecar, the daemon neither loads nor computes what only the pages show; health checks, `/metrics` and `pipespan doctor` still work.',
   ),
   groupBy: setting(text, { example: 'team' }).describe(
-    'Name of one of your attributes (`attributes.rules`) by which the pages group figures and filter projects (`own=VALUE`). Only literal values count, of rules that depend on nothing but the project and the class of branches.',
+    'Name of one of your attributes (`attributes.rules`) by which the pages group figures and filter projects (`own=VALUE`). Only literal values count, and only from rules that depend on nothing but the project and the class of branches.',
   ),
   hide: setting(projectPatterns, { protects: 'each', example: 'secret/**' }).describe(
     'Projects hidden from the pages, their JSON API, `/mcp` and `/metrics`; they are still exported.',

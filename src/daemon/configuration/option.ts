@@ -36,7 +36,7 @@ interface OptionSpec {
    */
   readonly restart?: true | 'presence'
   /**
-   * Whether the setting protects data or people. A reload never removes such a setting, because a truncated file looks the same as one without the
+   * Whether the setting protects data or people. A reload never removes such a setting, because a truncated file looks the same as a file without the
    * setting. `each`: a reload does not shorten its list either, because each entry hides or excludes something.
    */
   readonly protects?: true | 'each'
@@ -148,8 +148,8 @@ export function named<G extends Group>(prefix: string, group: G): G {
 }
 
 /**
- * Returns the variable names for an option under a profile. The first one that is set is used. If the list is empty, the option can only be set in
- * YAML.
+ * Returns the variable names for an option under a profile. The first variable that is set is used. If the list is empty, the option can only be set
+ * in YAML.
  */
 export function variablesOf({ spec }: Option, profile: ProfileVariables): readonly string[] {
   const { variable, spellings = [] } = spec

@@ -61,7 +61,7 @@ const costOptions = {
 
 const webhookOptions = {
   token: secretSetting(secretList, { protects: true }).describe(
-    'Secret token of the webhook; a comma-separated list for rotation, all are valid.',
+    'Secret token of the webhook. During a rotation, a comma-separated list of tokens, all of which are valid.',
   ),
   signingToken: secretSetting(signingTokens, { protects: true }).describe(
     'Signing token of the webhook, `whsec_…`; also accepts a list. Set the token too: the signature authenticates the body, and the token lets the daemon reject other senders before it reads the body.',
@@ -100,7 +100,7 @@ function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonl
           'Where deliveries, runs and pending exports are stored.',
         ),
         maxSize: setting(byteSize, { restart: true, default: '10GiB' }).describe(
-          'Maximum size of the store; when it is reached, webhooks are answered with 503.',
+          'Maximum size of the store; when it is reached, webhooks are refused with 503.',
         ),
       },
       retention: setting(duration, { default: '7d' }).describe(

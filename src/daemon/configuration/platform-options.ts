@@ -23,7 +23,7 @@ export const platformOptions = {
 }
 
 export const enrichDeadline = setting(duration, { default: '2m' }).describe(
-  "Maximum delay of a finished pipeline's export while the platform does not answer.",
+  "Maximum delay of a finished pipeline's export while the platform does not respond.",
 )
 
 const needsToken = { 'platform.token': 'Polling and redelivery need a token with the scope read_api.' }
@@ -41,7 +41,7 @@ export const pollingOptions = {
       "Poll for pipelines that the token's user started, in all projects.",
     ),
     crossProject: setting(boolean, { default: 'true' }).describe(
-      'If the settings above name nothing to poll and there is a token, poll what the token may see: the pipelines that its user started, in all projects, and the projects that its user is a member of. Each round takes 3 requests, and 2 for each project that was active, at most 60 % of PIPESPAN_PLATFORM_BUDGET.',
+      'If the settings above name nothing to poll and there is a token, poll what the token may see: the pipelines that its user started, in all projects, and the projects that its user is a member of. Each round takes 3 requests, plus 2 for each project that was active, at most 60 % of PIPESPAN_PLATFORM_BUDGET.',
     ),
     interval: setting(durationFrom(1_000), { default: '60s' }).describe('Polling interval.'),
     lookback: setting(duration, { default: '24h' }).describe('How far back the first poll of a project looks.'),
@@ -71,7 +71,7 @@ function inFile<G extends Group>(group: G, path: string): G {
 
 function inFileOnly<V>({ kind, spec }: Option<V>, path: string): Option<V> {
   const { variable, spellings, example, restart, ofPlatform, ...own } = spec
-  return new Option(kind, { ...own, description: `As \`${path}\`, of this platform.` })
+  return new Option(kind, { ...own, description: `Like \`${path}\`, for this platform.` })
 }
 
 /** Returns the feature settings that each item of `platforms` has as well, because they belong to a platform. */

@@ -139,7 +139,7 @@ function isSame(path: string, other: string): boolean {
   return path.toLowerCase() === other.toLowerCase()
 }
 
-/** Whether the path is the group itself or lies below it. The comparison is case-insensitive, as paths are on the platform. */
+/** Whether the path is the group itself or lies below it. The comparison is case-insensitive, because the platform ignores case in paths. */
 function isIn(path: string, group: string): boolean {
   return `${path}/`.toLowerCase().startsWith(`${group}/`.toLowerCase())
 }

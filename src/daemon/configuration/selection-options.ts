@@ -44,7 +44,7 @@ export function eventOptions(profiles: Profiles, own: readonly string[]) {
       default: 'deployment,change,release,feature_flag,access_token,operator',
       example: 'deployment,change,push',
     }).describe(
-      `Events besides those of pipelines and jobs that become log records: ${names.map(name => `\`${name}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are answered and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
+      `Events other than those of pipelines and jobs that become log records: ${names.map(name => `\`${name}\``).join(', ')}. See docs/EVENTS.md. Other webhooks are acknowledged and counted. No requests, except for \`issue\`: if the API is configured, 1 every PIPESPAN_POLL_INTERVAL for incidents that have changed.`,
     ),
     eventsNameAttribute: setting(boolean, { default: 'false' }).describe(
       "Also write an event's name to the attribute `event.name`, for backends that ignore the log record's event name field.",

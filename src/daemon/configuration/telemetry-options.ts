@@ -31,16 +31,16 @@ export const temporality = oneOf(['cumulative', 'delta', 'lowmemory'])
 export const metricOptions = {
   interval: setting(duration, { default: '60s' }).describe('How often cumulative metrics are sent.'),
   refs: setting(patterns, { unset: 'every ref; all merge requests share one', example: 'main,release/*' }).describe(
-    'Refs that have their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All others share the value `*`.',
+    'Refs that have their own metric series: `all`, including merge requests; `default`, only the default branch; or patterns. All other refs share the value `*`.',
   ),
   histogramBounds: setting(bounds, { default: '1,5,10,30,60,300,600,1800,3600' }).describe(
-    'Upper bounds of duration buckets in seconds. New bounds start new totals.',
+    'Upper bounds of duration buckets in seconds. If they change, the totals start anew.',
   ),
   maxSeries: setting(integer({ min: 2, max: 1_000_000 }), { default: '2000' }).describe(
-    'Maximum number of series per metric and project; further ones share the series `otel.metric.overflow`.',
+    'Maximum number of series per metric and project; further series share the series `otel.metric.overflow`.',
   ),
   scrapeMaxSeries: setting(integer({ min: 1, max: 100_000_000 }), { default: '500000' }).describe(
-    'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is one. Gauges come first, then counters, then histograms: further ones are left out and counted (`pipespan.scrape.left_out`).',
+    'Maximum number of series of pipelines on `/metrics`, of all metrics and projects together; each bucket of a histogram is a series. Gauges come first, then counters, then histograms; series beyond the maximum are left out and counted (`pipespan.scrape.left_out`).',
   ),
   open: setting(boolean, { default: 'false' }).describe(
     'Serve `/metrics` on the admin listener without the admin token and under any host name.',
@@ -51,7 +51,7 @@ export const metricOptions = {
 export const jobMetricsOption = setting(oneOf(['default-branch', 'all', 'off']), {
   default: 'default-branch',
 }).describe(
-  'Pipelines whose jobs have a duration metric by name: those of the default branch, all, or none. At most 200 names per project; further ones share `*`.',
+  'Pipelines whose jobs have a duration metric by name: those of the default branch, all, or none. At most 200 names per project; further names share `*`.',
 )
 
 export const signals = ['traces', 'metrics', 'logs'] as const
@@ -139,7 +139,7 @@ export const destinations = new Each(
       'Temporality of metrics.',
     ),
     projects: projectChoice(
-      ' Data of other projects, and data that belongs to no project or group, is not sent there.',
+      ' Data of other projects, and data that belongs to no project or group, is not sent to this destination.',
       {
         protects: true,
       },
@@ -181,7 +181,7 @@ export const sdkOptions = named('OTEL', {
   bspScheduleDelay: setting(timeout, { unset: '5s' }).describe("How long the daemon's own spans wait for a batch."),
   bspExportTimeout: setting(timeout, { unset: '30s' }).describe("Timeout of one export of the daemon's own spans."),
   bspMaxQueueSize: setting(count, { unset: '2048' }).describe(
-    "Maximum number of the daemon's own spans that wait to be sent; further ones are dropped.",
+    "Maximum number of the daemon's own spans that wait to be sent; further spans are dropped.",
   ),
   bspMaxExportBatchSize: setting(count, { unset: '512' }).describe(
     "Maximum number of the daemon's own spans in one export.",

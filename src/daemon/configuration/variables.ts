@@ -1,4 +1,4 @@
-// Environment variables: which variable sets an option, which ones were probably mistyped, and their section of --help.
+// Environment variables: which variable sets which option, which variables were probably mistyped, and how --help lists them.
 import { nearest } from './config-fault.ts'
 import { rowsOf, variablesOf, type Group, type ProfileVariables, type Profiles, type Row } from './option.ts'
 import { optionSections, type HasOptions } from './options.ts'

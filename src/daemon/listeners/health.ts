@@ -32,7 +32,7 @@ export function createHealth(options: HealthOptions): FastifyPluginAsync {
   async function ask(): Promise<Readiness> {
     try {
       await within(timeoutMs, options.proveWritable(), () => {
-        throw new Error(`no answer within ${timeoutMs / 1000} s`)
+        throw new Error(`no response within ${timeoutMs / 1000} s`)
       })
       cachedForMs = cacheMs.ready
       return { ready: true }

@@ -24,8 +24,8 @@ export interface Limits {
    */
   readonly keepAlive: number
   /**
-   * The maximum number of connections. Additional ones are closed immediately. Each needs about 20 kB of memory, or 80 kB once the first piece of a
-   * body has arrived. The number of waiting bodies has its own limit.
+   * The maximum number of connections. Additional connections are closed immediately. A connection needs about 20 kB of memory, or 80 kB once the
+   * first piece of a body has arrived. The number of waiting bodies has its own limit.
    */
   readonly connections: number
   /**
@@ -78,7 +78,7 @@ export interface Listener {
   register(routes: Routes): void
   /** Starts listening. Throws a ConfigError if it cannot listen on the address. `url` ends with the base path, without a trailing slash. */
   start(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>
-  /** Stops accepting connections, closes idle ones, waits for requests in flight, and closes all remaining connections after `withinMs`. */
+  /** Stops accepting connections, closes idle connections, waits for requests in flight, and closes all remaining connections after `withinMs`. */
   stop(withinMs: number): Promise<void>
   /**
    * Uses a renewed certificate for new connections. If the renewed certificate is unusable, it throws a ConfigError and continues to use the old one.
@@ -96,7 +96,7 @@ export function createListener(options: ListenerOptions): Listener {
   const closeUnused = limitConnections(server, {
     connections,
     ofAddress: options.trustProxy === false ? connectionsOfAddress : connections,
-    onRefused: () => warn('connections', 'too many open connections: a new one is closed', { listener: name }),
+    onRefused: () => warn('connections', 'too many open connections: a new connection is closed', { listener: name }),
   })
   server.on('error', error => {
     // Errors that occur before the server is listening are reported by `start`. A later error means that one connection could not be accepted, but
@@ -159,7 +159,7 @@ function createApp({ name, log, trustProxy }: ListenerOptions, server: Server | 
     serverFactory: handler => {
       const once = onceAtATime()
       server.on('request', once(withHost(handler)))
-      // A sender that asks before sending a body (Expect: 100-continue) may continue only if a route reads the body.
+      // A sender that waits for permission to send a body (Expect: 100-continue) may continue only if a route reads the body.
       server.on('checkContinue', once(withHost(handler)))
       server.on('checkExpectation', once(answerExpectation))
       return server

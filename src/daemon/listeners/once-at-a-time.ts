@@ -1,5 +1,5 @@
 // Limits HTTP pipelining. A client may send many requests on one connection without waiting for responses. A thousand of them fit into one read, and
-// all would be answered before any other connection gets a turn. Neither platforms nor proxies do that.
+// all would be answered before any other connection gets a turn. Neither platforms nor proxies pipeline requests.
 import { setImmediate as later } from 'node:timers'
 import type { RequestListener } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,7 +1,7 @@
 // Delays a response until the whole request has arrived. If no route reads the rest of the body, it is read and discarded.
 //
-// Closing a connection with unread input resets it, and the reset may overtake the response. With each request, platforms ask for the connection to
-// be closed, and they read nothing until they have sent everything. A timeout aborts requests that never complete.
+// Closing a connection with unread input resets it, and the reset may overtake the response. This happens with platforms: they request that each
+// connection be closed, and read nothing until they have sent everything. A timeout aborts requests that never complete.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 const answered = new WeakSet<FastifyRequest>()

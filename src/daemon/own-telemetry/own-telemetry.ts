@@ -68,8 +68,8 @@ function variablesOf({ self, otlp }: Config): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns the endpoint for the daemon's own telemetry. If one is configured, it is used without headers and tokens; otherwise the first destination
- * for pipelines is used, with its headers and tokens.
+ * Returns the endpoint for the daemon's own telemetry. An endpoint that is configured for it is used without headers and tokens. Otherwise the first
+ * destination for pipelines is used, with its headers and tokens.
  */
 function selfTargets(config: Config): { readonly traces: SelfTarget; readonly metrics: SelfTarget } {
   const { self, otlp } = config

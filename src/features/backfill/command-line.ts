@@ -23,7 +23,7 @@ export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
     .option('--until <when>', 'the end of the range, written the same way; default: now', instant)
     .option(
       '--project <project>',
-      'a project, by its ID or full path; comma-separated or repeated; default: what is polled',
+      'a project, by its ID or full path; comma-separated or repeated; default: everything that is polled',
       several,
       [],
     )

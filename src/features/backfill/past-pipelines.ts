@@ -1,5 +1,5 @@
-// Reads the pipelines of a past time range, project by project, and queues them behind new ones; the daemon fetches and exports them. An interrupted
-// backfill resumes. Pipelines that were already exported are skipped.
+// Reads the pipelines of a past time range, project by project, and queues them behind new pipelines; the daemon fetches and exports them. An
+// interrupted backfill resumes. Pipelines that were already exported are skipped.
 import { changedPipelines } from '../../core/find/poll-project.ts'
 import { documentKind } from '../../core/store/ports/repository.ts'
 import { z } from 'zod'

@@ -31,7 +31,7 @@ export function behindCountsOf(
   return count && createBehindCounts(count, clock, err => log.error({ err }, 'commits cannot be counted'))
 }
 
-/** Caches the counts, and requests unknown ones one at a time. The count for two revisions never changes, so each pair is requested once. */
+/** Caches the counts, and requests unknown counts one at a time. The count for two revisions never changes, so each pair is requested once. */
 export function createBehindCounts(
   count: NonNullable<ReturnType<typeof countBehindWith>>,
   clock: Pick<Clock, 'now'>,

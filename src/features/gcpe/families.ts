@@ -5,7 +5,8 @@ import { scope } from '../../core/telemetry/resource.ts'
 import type { GcpeRow } from './table.ts'
 
 /**
- * The metrics of one scrape. Subjects are added one by one, the most important ones of a project first; `scopes` returns the points of all metrics.
+ * The metrics of one scrape. Subjects are added one by one, the most important subjects of a project first; `scopes` returns the points of all
+ * metrics.
  */
 export interface GcpeFamilies {
   /** Adds a point for the subject to each metric of a table. */

@@ -155,7 +155,7 @@ export const gcpeJobMetrics: readonly GcpeRow<GcpeJob>[] = [
 ]
 
 export const gcpeReportMetrics = testMetrics('gitlab_ci_pipeline_test_report', report, 'of the newest pipeline')
-export const gcpeSuiteMetrics = testMetrics('gitlab_ci_pipeline_test_suite', suite, 'of the jobs of one name')
+export const gcpeSuiteMetrics = testMetrics('gitlab_ci_pipeline_test_suite', suite, 'of the jobs with this name')
 
 // prettier-ignore
 export const gcpeEnvironmentMetrics: readonly GcpeRow<GcpeEnvironment>[] = [

@@ -25,7 +25,7 @@ export const componentsConsole: ConsolePart = {
   ],
 }
 
-const words: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
+const typeLabels: Readonly<Record<string, string>> = { project: 'file of a project', remote: 'other host' }
 /** The maximum number of projects that the page names per version. */
 const maxNamed = 50
 
@@ -46,15 +46,15 @@ async function componentsPage(
         projects > 0 &&
         html`<p class="summary">
           <strong>${counted(projects, 'project')}</strong> · <strong>${number(behind)}</strong> with an older version of
-          something than another project has · oldest answer of the platform ${since(oldest, now)}
+          something than another project uses · oldest response from the platform ${since(oldest, now)}
         </p>`
       }
       ${card('What projects include', components.length === 0 ? empty(nothing(projects)) : table(components, context))}
       ${howCounted(
-        html`Includes are read from the CI configuration of each default branch, nested includes too; files of the
+        html`Includes are read from the CI configuration of each default branch, including nested includes; files of the
           project itself are left out. A project is behind if another project uses a higher semantic version; a
           shortened version, such as <code>2</code>, means the newest version 2. Branches, revisions and
-          <code>~latest</code> are not compared. The platform is asked once a week, and after a push that may have
+          <code>~latest</code> are not compared. Includes are fetched once a week, and after a push that may have
           changed the configuration.`,
       )}`,
   }
@@ -69,7 +69,7 @@ function nothing(projects: number): string {
 function table(components: readonly Component[], context: RequestContext): Html {
   const columns: Record<string, ShownColumn<Component>> = {
     name: texts('Name', ({ name }) => name, pathText),
-    type: texts('Kind', ({ type }) => words[type] ?? type),
+    type: texts('Kind', ({ type }) => typeLabels[type] ?? type),
     projects: figures('Projects', usersOf, number),
     newest: texts('Newest in use', ({ newest = '' }) => newest),
     behind: figures('Behind', one => one.behind.length, number),

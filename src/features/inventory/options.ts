@@ -40,7 +40,7 @@ const queries = new Each(
     attributes: setting(attributes).describe('Attributes of every point.'),
     every: setting(duration, { default: '5m' }).describe('Interval, at least 60s. One request each time.'),
   },
-  'Platform queries (GLQL) exported as gauges. The interval doubles after each failure, up to a day; `pipespan config check --online` runs each once.',
+  'Platform queries (GLQL) exported as gauges. The interval doubles after each failure, up to a day; `pipespan config check --online` runs each query once.',
 )
 
 export const inventoryOptions = { Inventory: { inventory, queries } }

@@ -58,7 +58,7 @@ function shortened(
     const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
     if (kept.length < value.length) {
       isPageCut ||= max === rows
-      // If several rows contain a list with this name, the longest one is reported.
+      // If several rows contain a list with this name, the longest list is reported.
       if (value.length > (leftOut.get(place)?.of ?? 0))
         leftOut.set(place, { list: place, shown: kept.length, of: value.length })
     }

@@ -1,6 +1,6 @@
 // The bodies of notifications: CloudEvents 1.0 (structured mode), messages for Slack and compatible services, and JSON for e-mail gateways.
 //
-// Titles and texts come from projects, so they may try to mention people or to contain links. Slack's control characters are escaped. Mattermost,
+// Titles and sentences come from projects, so they may try to mention people or to contain links. Slack's control characters are escaped. Mattermost,
 // mail programs and others also interpret `@channel`, Markdown links and bare addresses, with or without a scheme; an invisible space breaks these
 // up.
 import { durationText } from '../../model/instant.ts'

@@ -79,7 +79,7 @@ async function check({ name, signals, proxy }: Destination): Promise<Finding> {
   try {
     const { body } = await request(url, { method: 'HEAD', dispatcher, signal: AbortSignal.timeout(timeoutMs) })
     await body.dump()
-    return report('fine', `"${name}" answers. To send a test message: pipespan notify ${name}.`)
+    return report('fine', `"${name}" responds. To send a test message: pipespan notify ${name}.`)
   } catch (error) {
     const why = redact(reasonOf(error), [url.href, url.pathname + url.search])
     return report(

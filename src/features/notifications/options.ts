@@ -39,7 +39,7 @@ const webhookUrl = kind<Secret>(
 const notifications = new Each(
   {
     name: setting(destinationName, { required: true }).describe(
-      'Unique name in logs and in the store, also among `destinations`.',
+      'Unique name in logs and in the store; no destination may have the same name.',
     ),
     url: secretSetting(webhookUrl, { required: true }).describe(
       'URL to which messages are posted. It is a secret and is never shown.',
@@ -48,7 +48,10 @@ const notifications = new Each(
       'The body: CloudEvents 1.0 in JSON, a message for Slack and compatible services, or the JSON of an e-mail gateway (`from`, `to`, `subject`, `text`, `headers`).',
     ),
     of: setting(someOf(subjects), { unset: 'all of them' }).describe('Subjects of the messages.'),
-    projects: projectChoice(' Messages about no project or group are then not sent there.', { protects: true }),
+    projects: projectChoice(
+      ' If it is set, messages that are not about a project or group are not sent to this receiver.',
+      { protects: true },
+    ),
     headers: secretSetting(headers).describe('Headers of every request.'),
     from: setting(text).describe('Sender of e-mails; by default, the sender of the gateway.'),
     to: setting(list).describe('Recipients of e-mails.'),

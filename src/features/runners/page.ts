@@ -106,13 +106,14 @@ function tagsOf(tagSet: string | undefined): Content {
 function notes({ since, until, isWhole, pipelines, hasInventory }: RunnersView): Html {
   return html`${!isWhole && html`<p class="dim">Only the newest ${number(pipelines)} pipelines are read: the figures begin at ${time(since, until)}.</p>`}
   ${howCounted(
-    html`Tags are those of the runner, or of a waiting job. A wait is the time from when a job could start until a
-    runner took it. “At a time” is the average number of jobs that ran at the same time, “At most” the maximum.
+    html`Tags are those of the runner or, for a waiting job, those that it requires. A wait is the time from when a job
+    could start until a runner took it. “At a time” is the average number of jobs that ran at the same time, “At most”
+    the maximum.
     ${
       hasInventory
         ? 'Runners are counted from the platform’s list.'
-        : html`Set <code>PIPESPAN_INVENTORY_RUNNERS</code> to see how many runners are busy or offline. Without it, a
-            runner is known if it ran a job in this period.`
+        : html`Set <code>PIPESPAN_INVENTORY_RUNNERS</code> to see how many runners are busy or offline. Without it, only
+            runners that ran a job in this period are known.`
     }`,
   )}`
 }

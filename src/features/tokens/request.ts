@@ -78,7 +78,7 @@ const unsent: ReadonlySet<string> = new Set([
 
 function failure(error: unknown, timeoutMs: number): Answer {
   if (!(error instanceof Error)) return failed(String(error), true)
-  if (error.name === 'TimeoutError') return failed(`no answer within ${timeoutMs / 1000} s`, true)
+  if (error.name === 'TimeoutError') return failed(`no response within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
   // The remedy that Node appends to the error message is removed, because it does not apply here.

@@ -186,7 +186,7 @@ function connectionError(
   if (error instanceof PlatformError) return error
   if (timeout.aborted && wholeMs > answerMs)
     return errorOfAnswer('slow', endpoint, `incomplete after ${wholeMs / 1_000} s`)
-  if (timeout.aborted) return errorOfAnswer('timeout', endpoint, `no answer within ${answerMs} ms`)
+  if (timeout.aborted) return errorOfAnswer('timeout', endpoint, `no response within ${answerMs} ms`)
   const code = codeOf(error)
   const symptom = symptomOf(error)
   const reason = redact(symptom === undefined ? code : `${symptom}: ${code}`, secrets)

@@ -120,7 +120,7 @@ describe('several destinations', () => {
     ])
   })
 
-  it('keeps only those signals of the default destination that have an endpoint', () => {
+  it('gives the default destination only the signals that have an endpoint', () => {
     const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://m/api' }
     expect(urls(env, listed)).toEqual(['default metrics http://m/api', ...second])
   })

@@ -95,7 +95,7 @@ it("applies each destination's own token on a reload, even if the destinations a
   ])
 })
 
-it('rejects a file without settings, and one that is still being written', () => {
+it('rejects a file without settings, and a file that is still being written', () => {
   for (const text of ['', '# nothing\n', '---\n', 'null\n', '{}\n', 'webhook:\n', 'pages: {}\n']) {
     const { loaded, options, write } = running(yamlOf(whole))
     write(text)

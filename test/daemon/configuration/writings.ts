@@ -13,7 +13,7 @@ const glob = fc.array(fc.constantFrom('*', '**', 'a', '/', '{x,y}', '?', '-', '.
   maxLength: 6,
 })
 
-/** Generates values for types whose names describe them: one of a few words, or an integer within bounds. */
+/** Generates values for types whose names describe them: one of a few values, or an integer within bounds. */
 function reported(noun: string): fc.Arbitrary<string> {
   const [, min, max] = /^a whole number from (-?\d+) to (-?\d+)$/.exec(noun) ?? []
   if (min !== undefined) return fc.integer({ min: Number(min), max: Number(max) }).map(String)

@@ -63,7 +63,7 @@ describe('responses without a route', () => {
     })
   }
 
-  test('answers an unknown path with 404, whatever the method, the body and its type', async () => {
+  test('responds to an unknown path with 404, whatever the method, the body and its type', async () => {
     const { url } = await run({}, routes)
     for (const path of ['/', '/runs', '/runs/1/2', '/runs/', '/webhooks?x=1', '/__proto__', '/..%2f..%2fetc']) {
       const answer = await request(url + path, {
@@ -213,7 +213,7 @@ describe('limits on connections', () => {
 })
 
 describe('stopping the listener', () => {
-  test('finishes requests in flight, closes idle connections immediately, and accepts no new ones', async () => {
+  test('finishes requests in flight, closes idle connections immediately, and accepts no new connections', async () => {
     let finish: (() => void) | undefined
     const slow: Routes = async app => {
       app.get('/slow', async () => {

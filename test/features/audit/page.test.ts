@@ -65,7 +65,7 @@ it('lists audit events in pages, newest first, with the time up to which they we
   expect(JSON.stringify(await json('/audit?limit=200'))).not.toMatch(/secret\/vault|@/)
 })
 
-it('shows the audit events page only with the admin token, and answers 404 if no token is configured', async () => {
+it('shows the audit events page only with the admin token, and responds with 404 if no token is configured', async () => {
   const page = await fetch(`${house.url}/audit`, bearer)
   const text = await page.text()
   expect(page.status).toBe(200)

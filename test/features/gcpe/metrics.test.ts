@@ -172,7 +172,7 @@ describe('gcpe metrics of jobs', () => {
     })
   })
 
-  it('counts each job that ran and is newer than the last one of its name, and limits the job series per project', async () => {
+  it('counts each job that ran and is newer than the last job with its name, and limits the job series per project', async () => {
     const scrape = scraper({ maxSeries: 2 })
     const jobs = (id: number, status: string): ObservedJob[] =>
       ['a', 'b', 'c'].map((name, at) => job(id * 10 + at, name, status, { created: id }))

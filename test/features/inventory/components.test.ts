@@ -69,7 +69,7 @@ describe('order of component versions', () => {
     expect([order.newest, versions.filter(order.isLower)]).toEqual([newest, lower])
   })
 
-  it('orders every other component version below the newest one, and never the newest one below itself', () => {
+  it('orders every other component version below the newest, and never the newest version below itself', () => {
     const version = fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3)).map(parts => parts.join('.'))
     fc.assert(
       fc.property(fc.array(version, { minLength: 1, maxLength: 6 }), versions => {

@@ -386,7 +386,7 @@ describe('inventory rounds', () => {
     expect(inventoryReference()).toContain(`${Math.ceil(requestsAnHour(thingsOf(50)))} requests per hour`)
   })
 
-  it('reads the inventory on only one of two replicas, and on the other once the first has stopped', async () => {
+  it('reads the inventory on only one of two replicas, and on the other replica once the first has stopped', async () => {
     const [one, other] = [world.inventory({ agents: [infra] }), world.inventory({ agents: [infra] })]
     await one.turn()
     world.asked()

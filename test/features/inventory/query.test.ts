@@ -1,4 +1,5 @@
-// Tests configured queries: the text that is sent, the points that are created from the response, and the delays if the platform cannot respond.
+// Tests configured queries: the query text that is sent, the points that are created from the response, and the delays if the platform cannot
+// respond.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { parse } from 'yaml'

@@ -97,7 +97,7 @@ describe('the schedules collector', () => {
 })
 
 describe('schedules that are read at random times', () => {
-  it('reports each missed due time of a schedule at most once, and never one that has a pipeline', () => {
+  it('reports each missed due time of a schedule at most once, and never a due time that has a pipeline', () => {
     const look = fc.record({ after: fc.integer({ min: 1, max: 60 }), ran: fc.boolean() })
     fc.assert(
       fc.property(fc.array(look, { maxLength: 60 }), looks => {

@@ -129,7 +129,7 @@ describe('MCP tools', () => {
     )
   })
 
-  it('searches pipelines by project and text with an MCP tool', async () => {
+  it('searches pipelines by project and search text with an MCP tool', async () => {
     expect(await listed('find_pipelines', { project: 'acme/shop' })).toHaveLength(2)
     expect(await listed('find_pipelines', { text: '#4711' })).toMatchObject([{ projectId: 3, pipelineId: 4_711 }])
     expect(await listed('find_pipelines', { text: 'nowhere-to-be-found' })).toEqual([])

@@ -33,7 +33,7 @@ it('disables MCP by default, names the setting that enables it, and loads no cod
   expect(hasLoaded()).toBe(false)
 })
 
-it('answers the official MCP client about reported pipelines, under a base path', async () => {
+it('serves reported pipelines to the official MCP client, under a base path', async () => {
   const token = 'an-admin-token-of-tests'
   const { daemon, hasLoaded } = await start({
     PIPESPAN_MCP: 'true',

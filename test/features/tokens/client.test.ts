@@ -201,7 +201,7 @@ describe('token API errors', () => {
   it('reports a token API timeout', async () => {
     instance.misbehaveOnce('GET', '/state', 'silent')
     const hasty = clientWith(instance.apiKey, instance.url, 300)
-    expect((await faultOf(hasty.enforcement())).message).toContain('no answer within 0.3 s')
+    expect((await faultOf(hasty.enforcement())).message).toContain('no response within 0.3 s')
   })
 
   it('reports that a token request may have taken effect if its connection broke, but not if the connection was refused', async () => {

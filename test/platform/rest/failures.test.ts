@@ -79,7 +79,7 @@ describe('a request to the platform', () => {
     platform.reply = silent
     await using test = clientOf(platform.url, { timeouts })
     const error = await rejection(test.client.project(4711, poll))
-    expect(error).toMatchObject({ kind: 'timeout', detail: 'no answer within 50 ms' })
+    expect(error).toMatchObject({ kind: 'timeout', detail: 'no response within 50 ms' })
   })
 
   it('aborts a stream that is not complete in time, with a transient error', async () => {
