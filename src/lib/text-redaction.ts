@@ -75,7 +75,7 @@ export function redactedTo(limit: number, text: string, redactText: RedactText):
     .toWellFormed()
 }
 
-/** Redacts a value together with its key. In `db.password=kettle` only the key shows that the value is a secret. */
+/** Redacts a value together with its key. In `db.password=kettle`, only the key indicates that the value is a secret. */
 export function redactedValue(key: string, value: string, redactText: RedactText): string {
   const before = `${key}=`
   const clean = redactText(before + value)

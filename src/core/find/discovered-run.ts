@@ -103,7 +103,7 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
   const { pipeline, listed } = run
   const last = lastAttempt(run)
   const ended = isTerminal(status)
-  // This state of the pipeline is already in the enrichment queue.
+  // The pipeline is already in the enrichment queue because of this state.
   if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
   if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
   const knownUpTo: Millis = Math.max(

@@ -166,7 +166,7 @@ const refusals = [
 describe.each(refusals)('a listed pipeline whose own endpoint responds with %s', (_, refusal) => {
   const itself = /pipelines\/\d+/
 
-  it('exports a listed pipeline completely if its endpoint responds by the deadline', async () => {
+  it('exports a listed pipeline with all its details if its endpoint responds by the deadline', async () => {
     await using world = await openPolledWorld(polled)
     let refused = 0
     world.api.misbehave = ({ path }) => (itself.test(path) && refused++ === 0 ? refusal() : undefined)

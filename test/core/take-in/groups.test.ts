@@ -4,7 +4,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import { createGroups } from '../../../src/core/take-in/groups.ts'
 
 it('commits items together that arrive in successive turns of the event loop', async () => {
-  // Time passes slowly, so that a busy machine does not use up the time in which a group is gathered.
+  // The mocked clock runs slowly, so that a busy machine does not use up the time in which a group is gathered.
   let now = 0
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 0.001))
   onTestFinished(() => void vi.restoreAllMocks())

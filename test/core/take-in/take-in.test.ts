@@ -257,7 +257,7 @@ describe('a store that fails or is full', () => {
     expect(await takeAll(...three)).toEqual(['accepted', 'accepted', 'accepted'])
   })
 
-  it('loses and repeats nothing if the store fails now and then and senders retry', async () => {
+  it('neither loses nor repeats a delivery if the store sometimes fails and senders retry', async () => {
     let asked = 0
     failure = () => ((asked += 1) % 3 === 0 ? undefined : outage)
     let left = Array.from({ length: 40 }, (_, at) => delivery(at + 1))
