@@ -84,7 +84,7 @@ describe('setting values', () => {
     ['attributes', attributes, { a: '100%' }, { a: '100%' }],
     ['attributes', attributes, 'a', 'wrong'],
     ['attributes', attributes, '=a', 'wrong'],
-  ])('%s %#: %s %j', (_, kind, raw, expected) => {
+  ])('parses a %s, or rejects it if it is invalid (case %#)', (_, kind, raw, expected) => {
     expect(parsed(kind, raw)).toEqual(expected)
   })
 })

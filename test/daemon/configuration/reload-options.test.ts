@@ -81,7 +81,7 @@ async function reload(node: OptionNode, value: unknown): Promise<boolean> {
   return true
 }
 
-it.each(nodes.map(node => [nameOf(node), node] as const))('%s', async (name, node) => {
+it.each(nodes.map(node => [nameOf(node), node] as const))('reloads %s, or requires a restart', async (name, node) => {
   const isSet = valueAt(node.tree, node.steps) !== undefined
   for (const value of writingsOf(node.option).slice(0, node.option.kind.secret ? 4 : undefined)) {
     if (!(await reload(node, value))) continue

@@ -181,7 +181,7 @@ it.each([
     "destinations: [{ name: a, endpoint: 'http://a', headers: { x: '{group}' } }]",
     "destinations: [{ name: a, endpoint: 'http://a', headers: { x: all } }]",
   ],
-])('does not remove %s', (setting, before, after) => {
+])('does not remove the protective setting %s on a reload', (setting, before, after) => {
   const { loaded, options, write } = running(`settle: 5s\n${before}`)
   const was = plain(loaded.config)
   write(`settle: 6s\n${after}`)

@@ -30,7 +30,7 @@ function isOfPeople(path: string): boolean {
 describe('the value of a setting in the file and in the environment', () => {
   const rows = rowsOf(allOptions(profiles, features)).filter(({ path }) => !path.includes('[]') && path !== 'config')
 
-  it.each(rows.map(row => [row.path, row] as const))('%s', (path, { option }) => {
+  it.each(rows.map(row => [row.path, row] as const))('reads %s the same way from each source', (path, { option }) => {
     const { noun, secret } = option.kind
     const writing = writingOf(noun)
     const [variable = ''] = variablesOf(option, profiles.generic)

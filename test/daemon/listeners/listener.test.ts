@@ -82,7 +82,7 @@ describe('responses without a route', () => {
     ['PUT', '/runs/7/?x=/', 'DELETE, GET, HEAD'],
     ['POST', '/files/a/b', 'GET, HEAD'],
     ['OPTIONS', '/readyz', 'GET, HEAD'],
-  ])('answers a wrong method (%s %s) with 405 and the allowed methods', async (method, path, allow) => {
+  ])('responds to a wrong method (%s %s) with 405 and the allowed methods', async (method, path, allow) => {
     const { port } = await run({}, routes)
     const answer = await exchange(port, get(path).replace('GET', method))
     expect(answer).toMatch(/^HTTP\/1\.1 405 /)

@@ -56,7 +56,7 @@ it.each([
   expect([code, err]).toEqual([2, expect.stringContaining(words)])
 })
 
-it('lists in the doctor what the platform provides, what it refuses (with a remedy), and what has not been requested yet', async () => {
+it('lists in the doctor what the platform provides, what it refuses and how to fix that, and what has not been requested yet', async () => {
   const shop = 'brightwater/shop/storefront'
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   const asked = { feature_flags: [shop], dependency_firewall: [shop] }

@@ -132,7 +132,7 @@ describe('configured queries', () => {
     ['an object without a name', { id: 9 }, undefined],
     ['a list', [1], undefined],
     ['null', null, undefined],
-  ])('exports a query field that is %s as an attribute, with its text as the value', async (_, ref, text) => {
+  ])('exports a query field that is %s as an attribute, if the field has a string form', async (_, ref, text) => {
     world.api.misbehave = () => restJson({ success: true, data: { nodes: [{ ref, p50: 1 }] } })
     const { points } = await askQuery(medians, world.ask)
     expect(points[0]?.attributes).toEqual(text === undefined ? {} : { 'platform.query.ref': text })

@@ -20,7 +20,7 @@ function words(card: ReturnType<typeof inventoryCard>): string {
     .replace(/\s+/g, ' ')
 }
 
-it('shows inventory items that were read, and refused items with a remedy, but no hidden projects, whether configured by id or path', async () => {
+it('shows which inventory items were read, and which were refused and how to fix that, but no hidden projects, whether configured by id or path', async () => {
   await using world = await openInventoryWorld()
   world.answers(/\/enablement$/, { message: '403 Forbidden' }, 403)
   await world.inventory({ feature_flags: [shop, '320'], dependency_firewall: [shop] }).turn()

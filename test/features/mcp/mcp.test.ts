@@ -252,9 +252,15 @@ describe('MCP tools', () => {
     ['find_pipelines', { limit: 201 }, /arguments\.limit.* Use the arguments/],
     ['find_pipelines', { since: 'yesterday' }, /Write a day as 2026-06-01/],
     ['delete_pipeline', {}, /There is no tool “delete_pipeline”\. Use one of: failed_pipelines, .*\bfix_first\b/],
-  ] as const)('rejects calls of the MCP tool %s with the arguments %j, with a remedy', async (name, args, message) => {
-    expect(await mcp.call(name, args)).toMatchObject({ isError: true, text: expect.stringMatching(message) as string })
-  })
+  ] as const)(
+    'rejects a call of the MCP tool %s with the arguments %j, and says what to do instead',
+    async (name, args, message) => {
+      expect(await mcp.call(name, args)).toMatchObject({
+        isError: true,
+        text: expect.stringMatching(message) as string,
+      })
+    },
+  )
 
   it('never reveals a hidden project through an MCP tool', async () => {
     expect((await house.daemon.store.runs.count()).runs).toBeGreaterThan(6)
