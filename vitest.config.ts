@@ -90,7 +90,7 @@ const slowest = [
   'features/deployments/timeline',
   'features/trends/query-plan',
   'features/trends/scope',
-  'daemon/configuration/reload',
+  'daemon/configuration/reload-protections',
   'console/timeline',
   'features/regressions/find-regressions',
   'platform/reports/other-reports',
