@@ -221,7 +221,7 @@ function destinationOf(
   return {
     name,
     signals,
-    takes: takesOnly(projects, platformNames(config), headerValues),
+    takes: acceptsOnly(projects, platformNames(config), headerValues),
     headerValues,
     bearer: bearerOf(token),
     proxy: proxiesOf(config),
@@ -232,7 +232,7 @@ function destinationOf(
  * Returns a predicate for the subjects that a destination accepts: it accepts only subjects with a project or group, and with a value for every
  * header template.
  */
-function takesOnly(
+function acceptsOnly(
   projects: ConfiguredDestination['projects'],
   platformOf: PlatformOf,
   headerValues: Destination['headerValues'],

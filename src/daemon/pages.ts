@@ -96,8 +96,8 @@ export function pagesOf(
     return {
       ...{ ...reads, bounds: scope.bounds, counters, log },
       quarantine: scope.bounds === 'none' ? quarantine : { count: async () => quarantine.count() },
-      queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byPlace), scope),
-      flow: () => flowWithin(flowNow(shownName), scope),
+      queues: async () => queuesWithin([...(await exporter.status()), ...flush.status()].sort(byDestination), scope),
+      flow: () => flowWithin(currentFlow(shownName), scope),
       contentsOf,
       exported: chunks => chunks.flatMap(chunk => spansOf(chunk, settings)),
       legacyName: legacyNameOf,
@@ -119,7 +119,7 @@ export function pagesOf(
     }
   }
 
-  function flowNow(shownName: (name: string) => string): Flow {
+  function currentFlow(shownName: (name: string) => string): Flow {
     return flowOf({
       ...{ startedAt, refusals, webhooks: ingress.counts, lastAccepted: ingress.lastAccepted },
       ...{ deliveries: intake.counters, snapshots: snapshotter.counters },
@@ -171,7 +171,7 @@ function groupingOf({ pages, attributes }: Pick<Config, 'pages' | 'attributes'>)
 }
 
 /** Orders queues: the `default` destination comes first, then the others by name; signals are in their usual order. */
-function byPlace(a: ExportQueueStatus, b: ExportQueueStatus): number {
+function byDestination(a: ExportQueueStatus, b: ExportQueueStatus): number {
   const place = ({ destination }: ExportQueueStatus): string => (destination === 'default' ? '' : destination)
   return place(a).localeCompare(place(b), 'en') || signals.indexOf(a.signal) - signals.indexOf(b.signal)
 }

@@ -64,7 +64,7 @@ interface Taken extends Pick<ProcessingContext, 'config' | 'events' | 'queues' |
 const maxNamed = 50
 
 /** Logs each project that no destination accepts, once per project. */
-function unroutedIn(log: Log): (project: string) => void {
+function createUnroutedLog(log: Log): (project: string) => void {
   const named = new Set<string>()
   return project => {
     if (named.has(project) || named.size >= maxNamed) return
@@ -99,7 +99,7 @@ export function snapshotterOf(processing: ProcessingContext): Snapshotter {
     }),
     selection,
     ...{ to: queues, takesTotals },
-    onUnrouted: unroutedIn(log),
+    onUnrouted: createUnroutedLog(log),
     steps: processing.lineSteps,
     measure,
     onSnapshot: () => events.pending.emit(),

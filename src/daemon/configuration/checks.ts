@@ -2,12 +2,12 @@
 // but probably unintended.
 import type { ConfigFault, FaultOf, Source, Wrong } from './config-fault.ts'
 import { isLoopback, listenAddress } from './address-kinds.ts'
-import { doubtfulDestinations, wrongDestinations } from './destination-checks.ts'
+import { suspiciousDestinations, wrongDestinations } from './destination-checks.ts'
 import { signals } from './telemetry-options.ts'
 import { unknownGrouping, wrongAttributeRules } from './attribute-checks.ts'
 import { wrongPair } from './secret-kinds.ts'
 import { platformViews } from './platforms.ts'
-import { meetingPlatforms, unknownPlatforms, wrongPlatforms } from './platform-checks.ts'
+import { ambiguousPlatforms, unknownPlatforms, wrongPlatforms } from './platform-checks.ts'
 import type { Config, HasOptions } from './options.ts'
 import { LiveSecret } from './live-secret.ts'
 import { variablesOf, type ProfileVariables } from './option.ts'
@@ -122,7 +122,7 @@ const checks: readonly Check[] = [
 ]
 
 /** Returns faults about settings that have no effect because another setting is missing. */
-function lacking({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
+function missingNeeds({ config, settings, profile }: Checked, faultOf: FaultOf): ConfigFault[] {
   const byPath = new Map(settings.map(one => [one.path, one]))
   const nameOf = ({ path, option }: Setting): string => {
     const [variable] = variablesOf(option, profile).slice(-1)
@@ -159,7 +159,7 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
   const unreported = Object.assign({}, ...features.map(one => one.unreported?.(config as never))) as object
   return {
     faults: [
-      ...lacking(checked, faultOf),
+      ...missingNeeds(checked, faultOf),
       ...faults,
       ...unreachableRules(config, faultOf),
       ...wrongAttributeRules(config, faultOf, profile),
@@ -171,9 +171,9 @@ export function crossChecks(checked: Checked): { faults: ConfigFault[]; warnings
     warnings: [
       ...(listens ? noSecret(config) : []),
       ...exceeding(config),
-      ...doubtfulDestinations(config, sourceOf),
+      ...suspiciousDestinations(config, sourceOf),
       ...unknownGrouping(config, sourceOf),
-      ...meetingPlatforms(config, settings),
+      ...ambiguousPlatforms(config, settings),
       ...features.flatMap(one => one.warnings?.(config as never, unreported) ?? []),
     ],
   }

@@ -53,11 +53,11 @@ function isOfProject(name: string): (rule: Rule) => boolean {
     [sources, jobs].every(({ include = [], exclude = [] }) => include.length + exclude.length === 0)
 }
 
-export function doubtfulDestinations(config: Config, sourceOf: SourceOf): string[] {
+export function suspiciousDestinations(config: Config, sourceOf: SourceOf): string[] {
   return [
     ...unusedToken(config, sourceOf),
     ...nothingExported(config, sourceOf),
-    ...doubtfulEndpoints(config, sourceOf),
+    ...suspiciousEndpoints(config, sourceOf),
   ]
 }
 
@@ -91,7 +91,7 @@ interface Endpoint {
 const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
 
 /** Returns warnings about endpoints. The warnings omit query strings, because some backends accept a key there. */
-function doubtfulEndpoints(config: Config, sourceOf: SourceOf): string[] {
+function suspiciousEndpoints(config: Config, sourceOf: SourceOf): string[] {
   return endpointsOf(config).flatMap(({ setting, url, signal }) => {
     const why = [signal === undefined ? whyDoubled(url) : whyNoPath(url, signal), whyGrpc(url)]
     const source = sourceOf(setting)

@@ -62,7 +62,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
       templates: headers,
       temporality: temporalityOf(destination.temporality ?? otlp.metrics.temporalityPreference),
       targets: targetsOf(takes, signal => ({
-        ...common(config),
+        ...sharedSettings(config),
         url: withPath(destination.endpoint, signal),
         headers,
       })),
@@ -75,7 +75,7 @@ export function destinationsOf(config: Config): ConfiguredDestination[] {
     targets: targetsOf(
       observability.export.filter(signal => defaultTakes(config, signal)),
       signal => ({
-        ...common(config, signal),
+        ...sharedSettings(config, signal),
         url: otlp[signal].endpoint ?? withPath(otlp.endpoint ?? defaultEndpoint, signal),
         headers: () => otlp[signal].headers.current() ?? otlp.headers.current() ?? new Map(),
       }),
@@ -106,7 +106,7 @@ function targetsOf(
   return Object.fromEntries(takes.map(signal => [signal, target(signal)]))
 }
 
-function common({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url' | 'headers'> {
+function sharedSettings({ otlp }: Config, signal?: Signal): Omit<ConfiguredTarget, 'url' | 'headers'> {
   const own = signal === undefined ? undefined : otlp[signal]
   return {
     timeout: own?.timeout ?? otlp.timeout,

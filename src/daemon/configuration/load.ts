@@ -64,7 +64,7 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     ...overriddenVariables(env, table, profiles[profile]),
   ]
   // Checks across several settings need all values, so they run only if every value could be read.
-  const single = [...ofFile, ...reader.faults].toSorted(byPlace)
+  const single = [...ofFile, ...reader.faults].toSorted(byPosition)
   if (single.length > 0) return { ok: false, faults: single, warnings }
   const checked = crossChecks({
     config,
@@ -74,12 +74,12 @@ export function loadConfig<P extends string>(options: LoadOptions<P>): LoadedCon
     features,
   })
   warnings.push(...checked.warnings)
-  const faults = checked.faults.toSorted(byPlace)
+  const faults = checked.faults.toSorted(byPosition)
   return faults.length > 0 ? { ok: false, faults, warnings } : { ok: true, config, settings, warnings }
 }
 
 /** Sorts faults by their position in the file, so that operators can fix them from top to bottom. Faults in environment variables come last. */
-function byPlace({ source: a }: ConfigFault, { source: b }: ConfigFault): number {
+function byPosition({ source: a }: ConfigFault, { source: b }: ConfigFault): number {
   if (a.from === 'file' && b.from === 'file') return a.line - b.line || a.column - b.column
   return Number(a.from !== 'file') - Number(b.from !== 'file')
 }

@@ -121,12 +121,12 @@ function allPatterns(config: Config, settings: readonly Setting[], ofFeatures: r
     { at: 'pages.hide', exclude: pages.hide },
     ...costs.rules.map(({ match }, index) => ({ at: `costs.rules[${index}].match.project`, include: match.project })),
     ...added.map(({ path, value }) => ({ at: path, include: value as Choice['include'] })),
-    ...settings.flatMap(tenant),
+    ...settings.flatMap(tenantPatterns),
   ]
 }
 
 /** Returns the patterns by which a list entry, such as `destinations[0].projects`, selects projects. */
-function tenant({ path, value }: Setting): Patterns[] {
+function tenantPatterns({ path, value }: Setting): Patterns[] {
   const [, at, which] = /^(.+\]\.projects)\.(include|exclude)$/.exec(path) ?? []
   return at === undefined || which === undefined ? [] : [{ at, [which]: value, isTenant: true }]
 }
@@ -156,7 +156,7 @@ export function unknownPlatforms(
 }
 
 /** Returns warnings about patterns and headers that do not name a platform, because two platforms may have projects with the same path. */
-export function meetingPlatforms(config: Config, settings: readonly Setting[]): string[] {
+export function ambiguousPlatforms(config: Config, settings: readonly Setting[]): string[] {
   const names = platformsOf(config)
   if (names.length < 2) return []
   const all = names.join(', ')

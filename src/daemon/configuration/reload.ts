@@ -33,9 +33,9 @@ export function reloadConfig<P extends string>(
   const before = new Map(running.settings.map(setting => [setting.path, setting]))
   const after = new Map(loaded.settings.map(setting => [setting.path, setting]))
   const differing = [...new Set([...before.keys(), ...after.keys()])].filter(
-    path => !same(valueOf(before.get(path)), valueOf(after.get(path))),
+    path => !isEqual(valueOf(before.get(path)), valueOf(after.get(path))),
   )
-  const fixed = differing.filter(path => isFixed(before.get(path), after.get(path)))
+  const fixed = differing.filter(path => isRestartNeeded(before.get(path), after.get(path)))
   const restart = new Map(fixed.map(path => [path, needsRestart(path, before.get(path), after.get(path))]))
   // A different profile uses different names for headers, variables and events, so no part of the new configuration is comparable with the running
   // configuration.
@@ -54,14 +54,14 @@ export function reloadConfig<P extends string>(
     if (!isOfProfile) for (const path of secrets) adopt(before.get(path)?.value, after.get(path)?.value)
     return { ok: true, loaded: running, changed, restart }
   }
-  return { ok: true, loaded: withRunning(loaded, before, fixed), changed: applied, restart }
+  return { ok: true, loaded: withRunningValues(loaded, before, fixed), changed: applied, restart }
 }
 
 function profileOf<P extends string>(config: Config<P>): P {
   return platformViews(config)[0]?.config.platform.profile ?? config.platform.profile
 }
 
-function isFixed(old: Setting | undefined, now: Setting | undefined): boolean {
+function isRestartNeeded(old: Setting | undefined, now: Setting | undefined): boolean {
   const restart = old?.option.spec.restart
   return restart === 'presence' ? (old?.value === undefined) !== (now?.value === undefined) : restart === true
 }
@@ -101,7 +101,7 @@ function needsRestart(path: string, old: Setting | undefined, now: Setting | und
 }
 
 /** Returns the loaded configuration, but with the running values at these paths. */
-function withRunning<P extends string>(
+function withRunningValues<P extends string>(
   loaded: LoadedConfig<P>,
   before: ReadonlyMap<string, Setting>,
   paths: readonly string[],
@@ -124,11 +124,13 @@ function setAt(config: object, path: string, value: unknown): void {
   group[keys.at(-1) ?? ''] = value
 }
 
-function same(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   if (a instanceof Secret && b instanceof Secret) return a.equals(b.reveal())
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b
   const [left, right] = [Object.entries(a), Object.entries(b)]
-  return left.length === right.length && left.every(([key, value]) => same(value, (b as Record<string, unknown>)[key]))
+  return (
+    left.length === right.length && left.every(([key, value]) => isEqual(value, (b as Record<string, unknown>)[key]))
+  )
 }
 
 // Detects which protections a reload would remove: secrets, what is hidden or redacted, who may see what, and the last destination. A truncated file
@@ -146,10 +148,10 @@ const remedy = 'Restart the daemon to apply this change, or undo it.'
  * is nothing left to protect.
  */
 function removedProtections(before: Compared, after: Compared): ConfigFault[] {
-  const [known, now] = [byItem(before.settings), byItem(after.settings, uncut(before.settings, after.settings))]
+  const [known, now] = [byItem(before.settings), byItem(after.settings, nameCompleter(before.settings, after.settings))]
   const gone = [...known].flatMap(([key, setting]) => {
     const left = now.get(key)
-    return left !== undefined && isLost(setting, left)
+    return left !== undefined && losesProtection(setting, left)
       ? [faultOf(left.path, 'A reload does not remove a protection.')]
       : []
   })
@@ -164,7 +166,7 @@ function faultOf(setting: string, what: string): ConfigFault {
   return { setting, source: { from: 'default' }, what, remedy }
 }
 
-function isLost(before: Setting, after: Setting): boolean {
+function losesProtection(before: Setting, after: Setting): boolean {
   const [was, is] = [protectionsOf(before), protectionsOf(after)]
   // The last entry of a truncated file may itself be truncated.
   const whole = is.filter(text => was.includes(text) || !was.some(one => one.startsWith(text)))
@@ -179,12 +181,12 @@ function protectionsOf({ option: { kind, spec }, value }: Setting): readonly str
   // Among headers only the templates are protections, because they separate tenants.
   return current !== undefined && kind.spec.shape
     ? kind.spec.shape(current).split(',').filter(Boolean)
-    : textsOf(current)
+    : stringsOf(current)
 }
 
-function textsOf(value: unknown): readonly string[] {
+function stringsOf(value: unknown): readonly string[] {
   if (value === undefined || value === false) return []
-  if (Array.isArray(value)) return value.flatMap(textsOf)
+  if (Array.isArray(value)) return value.flatMap(stringsOf)
   if (value instanceof LinearPattern) return [value.source]
   if (value instanceof Secret) return [value.reveal()]
   return [typeof value === 'string' ? value : JSON.stringify(value)]
@@ -213,7 +215,7 @@ function itemsOf(settings: readonly Setting[]): (readonly [string, string])[] {
  * Returns a function that completes item names. If a name was cut off because the file is truncated, the function returns the full name from the
  * running configuration.
  */
-function uncut(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
+function nameCompleter(before: readonly Setting[], after: readonly Setting[]): (name: string) => string {
   const now = new Set(itemsOf(after).map(([, name]) => name))
   const names = itemsOf(before).map(([, name]) => name)
   const gone = names.filter(name => !now.has(name))

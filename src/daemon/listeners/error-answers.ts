@@ -34,7 +34,7 @@ export function answerErrors(app: FastifyInstance, log: Log): void {
   })
   app.setNotFoundHandler((request, reply) => {
     const path = (request.url.split('?', 1)[0] ?? '').replace(/(?<=.)\/$/, '')
-    const allowed = [...methodsOf].filter(([route]) => leadsTo(route, path)).flatMap(([, methods]) => [...methods])
+    const allowed = [...methodsOf].filter(([route]) => matchesRoute(route, path)).flatMap(([, methods]) => [...methods])
     if (allowed.length === 0) return reply.code(404).send({ message: 'Not found.' })
     return reply
       .code(405)
@@ -52,13 +52,13 @@ export function answerErrors(app: FastifyInstance, log: Log): void {
 }
 
 /** Whether a path matches a route in Fastify's syntax, with `:name` and `*`. */
-function leadsTo(route: string, path: string): boolean {
+function matchesRoute(route: string, path: string): boolean {
   const wanted = route.split('/')
   const given = path.split('/')
-  if (wanted.at(-1) === '*') return given.length >= wanted.length && wanted.slice(0, -1).every(fits)
-  return wanted.length === given.length && wanted.every(fits)
+  if (wanted.at(-1) === '*') return given.length >= wanted.length && wanted.slice(0, -1).every(matchesSegment)
+  return wanted.length === given.length && wanted.every(matchesSegment)
 
-  function fits(part: string, at: number): boolean {
+  function matchesSegment(part: string, at: number): boolean {
     return part === given[at] || (part.startsWith(':') && given[at] !== '')
   }
 }

@@ -148,7 +148,7 @@ export function createListener(options: ListenerOptions): Listener {
       }
     },
     renewTls: tls => {
-      if ('setSecureContext' in server) usable(() => server.setSecureContext({ ...tls }))
+      if ('setSecureContext' in server) withConfigErrors(() => server.setSecureContext({ ...tls }))
     },
   }
 }
@@ -209,13 +209,13 @@ function createNodeServer(tls: TlsFiles | undefined, limits: Limits): Server | T
   }
   return tls === undefined
     ? process.getBuiltinModule('node:http').createServer(settings)
-    : usable(() =>
+    : withConfigErrors(() =>
         process.getBuiltinModule('node:https').createServer({ ...settings, ...tls, handshakeTimeout: limits.headers }),
       )
 }
 
 /** Runs a function that reads a certificate. OpenSSL errors are converted to a ConfigError. */
-function usable<T>(work: () => T): T {
+function withConfigErrors<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -40,7 +40,7 @@ export async function checkInventory(
     if (kind === firewall && ask !== undefined) found.push(...(await firewalls(names, ask)))
     else {
       const known = names.map(of => ({ of, state: states.find(one => one.kind === kind && one.of === of) }))
-      found.push(...stored(kind, known, now))
+      found.push(...findingsOf(kind, known, now))
     }
   }
   return [...found, ...policies]
@@ -50,13 +50,13 @@ function roleFor(kind: string): string | undefined {
   return collectors.find(one => one.kind === kind)?.role
 }
 
-interface Known {
+interface KnownItem {
   readonly of: string
   readonly state: InventoryState | undefined
 }
 
 /** Yields the findings about one kind of inventory data, from the results that the daemon stored after its last requests. */
-function* stored(kind: string, known: readonly Known[], now: Millis): Generator<Finding> {
+function* findingsOf(kind: string, known: readonly KnownItem[], now: Millis): Generator<Finding> {
   const refused = known.filter(({ state }) => state?.refusal !== undefined)
   const answered = known.filter(({ state }) => state?.refusal === undefined && state?.answeredAt !== undefined)
   const unknown = known.length - refused.length - answered.length

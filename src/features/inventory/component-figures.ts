@@ -97,7 +97,10 @@ export function newestOf(versions: readonly string[]): {
     isLower: version => {
       const parts = partsOf(version)
       return (
-        newest !== undefined && parts !== undefined && compare(parts, newest.parts) < 0 && !covers(parts, newest.parts)
+        newest !== undefined &&
+        parts !== undefined &&
+        compare(parts, newest.parts) < 0 &&
+        !includesNewest(parts, newest.parts)
       )
     },
   }
@@ -130,6 +133,6 @@ function compare(a: Parts, b: Parts): number {
 }
 
 /** Whether a shortened version includes the newest one. For example `2` means the newest version 2, so it is not below `2.3.1`. */
-function covers(short: Parts, newest: Parts): boolean {
+function includesNewest(short: Parts, newest: Parts): boolean {
   return short.before === '' && short.numbers.every((number, at) => number === newest.numbers[at])
 }

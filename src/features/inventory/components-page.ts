@@ -49,7 +49,7 @@ async function componentsPage(
           something than another project uses · oldest response from the platform ${since(oldest, now)}
         </p>`
       }
-      ${card('What projects include', components.length === 0 ? empty(nothing(projects)) : table(components, context))}
+      ${card('What projects include', components.length === 0 ? empty(emptyText(projects)) : table(components, context))}
       ${howCounted(
         html`Includes are read from the CI configuration of each default branch, including nested includes; files of the
           project itself are left out. A project is behind if another project uses a higher semantic version; a
@@ -60,7 +60,7 @@ async function componentsPage(
   }
 }
 
-function nothing(projects: number): string {
+function emptyText(projects: number): string {
   return projects === 0
     ? 'No response from the platform yet: name projects under inventory.includes in the configuration.'
     : 'These projects include nothing from other projects or hosts, and no templates.'

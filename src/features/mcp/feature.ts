@@ -20,13 +20,13 @@ export const mcp = feature({
     },
   },
   console: async (options, { log }) => {
-    if (!options.mcp) return { programs: refuse }
+    if (!options.mcp) return { programs: registerDisabled }
     const { registerMcp } = await import('./endpoint.ts')
     return { programs: (app, asked) => registerMcp(app, asked, log) }
   },
 })
 
-function refuse(app: FastifyInstance): void {
+function registerDisabled(app: FastifyInstance): void {
   const message = 'The MCP endpoint is off. Set PIPESPAN_MCP=true (mcp) and restart the daemon.'
   app.route({
     method: ['GET', 'POST'],

@@ -1,6 +1,6 @@
 // Writes reports of conditions in the last steps of a transaction. It updates the state of each condition under its lock, and puts messages into the
 // outbox.
-import { afterCondition, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
+import { afterReport, compareVersions, messageAttributes, subjectDigest } from './incident.ts'
 import { concurrently, lockNames, type Steps, type Within } from '../../core/store/sql/steps.ts'
 import { knownCondition, knownConditions, type StoredCondition } from './documents.ts'
 import { messageKey } from '../../model/condition.ts'
@@ -33,7 +33,7 @@ function* writeCondition(name: string, reports: readonly RoutedCondition[], with
   const messages: ConditionMessage[] = []
   let known: KnownCondition | undefined = stored
   for (const report of reports) {
-    const next = afterCondition(known, report, now)
+    const next = afterReport(known, report, now)
     if (next?.message !== undefined) messages.push(next.message)
     known = next?.known ?? known
   }

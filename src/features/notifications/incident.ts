@@ -38,8 +38,8 @@ export function subjectDigest({ kind, instance, project, subject }: Condition): 
   return digest([kind, instance, project?.id ?? null, subject])
 }
 
-/** Returns the new state of the condition, and the message if there is one. Returns undefined if the report is older than the known state. */
-export function afterCondition(
+/** Returns the new state of the condition, and the message if there is one. Returns undefined if the report is not newer than the known state. */
+export function afterReport(
   known: KnownCondition | undefined,
   routed: RoutedCondition,
   now: Millis,

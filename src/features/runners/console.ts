@@ -21,7 +21,7 @@ export function runnersConsole(): ConsolePart {
   }
   return {
     links: [{ group: 'Why is it slow', link: ['/runners', 'Runners'] }],
-    fills: [fixSources.with({ kind: 'wait', read: async parts => waits(await viewOf(parts)) })],
+    fills: [fixSources.with({ kind: 'wait', read: async parts => longWaitFixes(await viewOf(parts)) })],
     pages: parts => [at('/runners', async context => runnersPage(await viewOf(parts), context))],
     routes: parts => [
       get(
@@ -50,7 +50,7 @@ export function runnersConsole(): ConsolePart {
  * Adds long waits for runners to the list of what to fix first. Only waits of the last day are known, so a week's waiting time is extrapolated from
  * them. Waiting has no price.
  */
-export function waits({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
+export function longWaitFixes({ tagSets, since, until }: Pick<RunnersView, 'tagSets' | 'since' | 'until'>): FoundFix[] {
   return tagSets.map(({ tagSet, jobs, longWaits }) => ({
     subject: `Runners ${tagSet === undefined ? 'of unknown tags' : tagSet === '' ? 'without tags' : `with tags ${tagSet}`}`,
     weekMs: (longWaits.ms * week) / Math.max(1, until - since),

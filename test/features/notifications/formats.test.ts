@@ -1,6 +1,6 @@
 // Tests the bodies of notifications: the contents of each format, and that text from projects mentions nobody and creates no links.
 import { describe, expect, it } from 'vitest'
-import { afterCondition } from '../../../src/features/notifications/incident.ts'
+import { afterReport } from '../../../src/features/notifications/incident.ts'
 import { encodeNotification, type NotificationFormat } from '../../../src/features/notifications/formats.ts'
 import type { EventChunk } from '../../../src/model/event.ts'
 import type { Condition } from '../../../src/model/condition.ts'
@@ -17,9 +17,9 @@ const condition: Condition = {
 /** Returns the messages of an incident that starts with this condition and ends two hours later. */
 function messages(more: Partial<Condition> = {}): EventChunk[] {
   const begin = { condition: { ...condition, ...more }, to: ['chat'], profile: 'generic' }
-  const first = afterCondition(undefined, begin, at)!
+  const first = afterReport(undefined, begin, at)!
   const fixed = { ...begin.condition, state: 'fixed' as const, version: [9, 1], at: at + 7_200_000 }
-  const second = afterCondition(first.known, { ...begin, condition: { ...fixed, text: 'Pipeline 9 succeeded.' } }, at)!
+  const second = afterReport(first.known, { ...begin, condition: { ...fixed, text: 'Pipeline 9 succeeded.' } }, at)!
   return [first.message!.chunk, second.message!.chunk]
 }
 

@@ -1,7 +1,7 @@
 // Tests the figures about runners: how many jobs ran concurrently, how long jobs waited, and which jobs no runner can take.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { waits } from '../../../src/features/runners/console.ts'
+import { longWaitFixes } from '../../../src/features/runners/console.ts'
 import { tagSetFigures, waitingJobs, type RunnerJob } from '../../../src/features/runners/figures.ts'
 
 const hour = 3_600_000
@@ -105,7 +105,7 @@ describe('jobs that wait for a runner', () => {
 
 it('computes the weekly cost of waiting for runners from the time that jobs waited beyond a minute', () => {
   const jobs = [0, 11, 22].map((minutes, at) => ran(at, 1, 2, { waitMs: minutes * 60_000 }))
-  const [found] = waits({ tagSets: tagSetFigures(jobs, [], period), since: 0, until: 24 * hour })
+  const [found] = longWaitFixes({ tagSets: tagSetFigures(jobs, [], period), since: 0, until: 24 * hour })
   expect(found).toEqual({
     ...{ subject: 'Runners with tags gpu', weekMs: 7 * 31 * 60_000, path: '/runners' },
     why: '2 of 3 jobs waited longer than 1 m 00 s in the last day; the time is how long they waited beyond that.',
