@@ -240,7 +240,7 @@ export { isOfView } from './configuration/platforms.ts'
 export type { Config } from './configuration/options.ts'
 export type { Surroundings } from './context.ts'
 
-/** What the operator must do to have each unreported kind of condition reported. */
+/** For each kind of condition that is not reported: what the operator must do so that it is reported. */
 export type Unreported = Readonly<Partial<Record<ConditionKind, string>>>
 
 /** A feature's gauges. `switch` is the option that enables them, for the docs page about metrics. */

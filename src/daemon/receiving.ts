@@ -1,5 +1,5 @@
-// Receives webhooks with the public listener and its route. It is open from the daemon's start until its stop. During a reload, deliveries wait until
-// the parts that take them in have started again.
+// Receives webhooks with the public listener and its route. The listener is open from the start of the daemon until it stops. During a reload,
+// deliveries wait until the parts that take them in have started again.
 import { readFileSync } from 'node:fs'
 import { createDeliveryHeaders } from '../platform/webhook/delivery-headers.ts'
 import { createHealth } from './listeners/health.ts'

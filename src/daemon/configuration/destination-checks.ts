@@ -90,7 +90,7 @@ interface Endpoint {
 /** Matches the end of a signal-specific URL. A base URL should not end like this. */
 const ofSignal = new RegExp(`(?:/+v1(?:/+(?:${signals.join('|')}))?)+/*$`, 'i')
 
-/** Returns warnings about endpoints. The warnings omit query strings, because some backends accept a key there. */
+/** Returns warnings about endpoints. The warnings omit query strings, because some backends accept an API key in them. */
 function suspiciousEndpoints(config: Config, sourceOf: SourceOf): string[] {
   return endpointsOf(config).flatMap(({ setting, url, signal }) => {
     const why = [signal === undefined ? whyDoubled(url) : whyNoPath(url, signal), whyGrpc(url)]

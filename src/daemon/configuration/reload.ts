@@ -15,8 +15,8 @@ interface ReloadedConfig<P extends string> {
   /** The new configuration, except that settings that need a restart keep their running values. */
   readonly loaded: LoadedConfig<P>
   /**
-   * The paths of the changed settings that can be applied. If empty, at most secrets have changed, and the running configuration already uses the new
-   * secrets.
+   * The paths of the changed settings that a reload can apply. If the list is empty, nothing has changed except perhaps secrets, which the running
+   * configuration already uses.
    */
   readonly changed: readonly string[]
   /** The paths of the changed settings that need a restart, each with an explanatory sentence. */

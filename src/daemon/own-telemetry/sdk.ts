@@ -11,7 +11,7 @@ import { version } from '../../lib/version.ts'
 export interface SelfTarget {
   /** The full URL of the OTLP endpoint. */
   readonly url: string
-  /** Called before every request. */
+  /** Returns the headers of a request. Called before every request, so that a changed token is used. */
   readonly headers: () => Readonly<Record<string, string>>
   readonly timeoutMs: number
   readonly compression: 'gzip' | 'none'

@@ -132,7 +132,7 @@ function compare(a: Parts, b: Parts): number {
   return a.before < b.before ? -1 : 1
 }
 
-/** Whether a shortened version includes the newest one. For example `2` means the newest version 2, so it is not below `2.3.1`. */
+/** Whether a shortened version includes the newest version. For example `2` means the newest version 2, so it is not below `2.3.1`. */
 function includesNewest(short: Parts, newest: Parts): boolean {
   return short.before === '' && short.numbers.every((number, at) => number === newest.numbers[at])
 }

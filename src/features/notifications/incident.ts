@@ -24,7 +24,7 @@ export interface KnownCondition {
   readonly subject: string
   readonly state: Condition['state']
   readonly version: readonly number[]
-  /** The id, the start and the destinations of the current incident. Only set if a message about it was sent. */
+  /** The id, the start and the destinations of the current incident. Set only if a message about the incident was sent. */
   readonly incident?: { readonly id: string; readonly since: Millis; readonly to: readonly string[] } | undefined
 }
 

@@ -76,8 +76,7 @@ function jobsOf({ run, timing }: StoredRun, now: Millis): RunnerJob[] {
     const waits = isPending(job.status)
     if (job.kind === 'bridge' || (job.startedAt === undefined && !waits)) return []
     const queued = job.queuedDuration === undefined ? undefined : Math.max(0, job.queuedDuration * 1000)
-    // The platform reported the wait of a pending job at the last change of the job's run, or earlier, so the time since that change is added to the
-    // wait.
+    // How long a pending job has waited was reported at the last change of its run, or earlier. So the time since that change is added.
     const waited = (queued ?? 0) + Math.max(0, now - timing.changedAt)
     return [
       {
