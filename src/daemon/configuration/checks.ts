@@ -186,7 +186,7 @@ function unreachableRules({ costs: { rules } }: Config, faultOf: FaultOf): Confi
   const first = rules.findIndex(({ match: { tags = [], type = '', project = [] } }) =>
     [tags, type, project].every(({ length }) => length === 0),
   )
-  const what = `This rule is never used: costs.rules[${first}] before it matches every job.`
+  const what = `This rule is never used: costs.rules[${first}], which comes before it, matches every job.`
   const remedy = 'Move this rule before that rule, or add a match to that rule.'
   return rules.flatMap((_, index) =>
     first === -1 || index <= first ? [] : [faultOf(`costs.rules[${index}].name`, what, remedy)],

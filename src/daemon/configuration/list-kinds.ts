@@ -75,7 +75,7 @@ function predefinedList<V extends string>(
     if (known.includes(value)) return undefined
     const meant = nearest(value, known)
     return {
-      what: `${quoted(value)} is not one of them.`,
+      what: `${quoted(value)} is not an allowed value.`,
       remedy: meant === undefined ? remedy : `Did you mean ${meant}?`,
     }
   }
@@ -89,7 +89,7 @@ function predefinedList<V extends string>(
     .pipe(named.superRefine(refusing(combined)))
     .transform(some => values.filter(value => some.includes('all') || some.includes(value)))
   return kind(schema, {
-    ...{ noun, item: 'one of them', remedy },
+    ...{ noun, item: 'an allowed value', remedy },
     json: { anyOf: [{ type: 'string' }, { type: 'array', items: { enum: known } }] },
     show: some => (some.length === 0 ? 'none' : some.join(',')),
   })

@@ -55,7 +55,7 @@ const costOptions = {
       perMinute: setting(decimal, { default: '1' }).describe('Price per minute.'),
       factor: setting(decimal, { default: '1' }).describe('Factor by which the minutes are multiplied.'),
     },
-    'The price table: cost = minutes × per_minute × factor, by the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
+    'The price table: cost = minutes × per_minute × factor, using the first rule whose conditions all match; a rule without `match` matches every job. Jobs that no rule matches are counted as `unpriced`. Without rules no costs are computed.',
   ),
 }
 

@@ -214,7 +214,7 @@ export const selfOptions = {
     unset: 'the endpoints, headers and token of `otlp`',
     example: 'http://localhost:4318',
   }).describe(
-    "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. No headers or token of `otlp` are sent there.",
+    "Base URL of the OTLP backend for the daemon's own telemetry; `/v1/traces` and `/v1/metrics` are appended. The headers and the token of `otlp` are not sent to it.",
   ),
   sdk: sdkOptions,
 }

@@ -125,7 +125,7 @@ export function foreignVariables<P extends string>(env: Environment, profiles: P
     })
 }
 
-const opening = `Environment variables override the configuration file; a blank one counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
+const opening = `Environment variables override the configuration file; a blank variable counts as unset. A secret (marked *) can be given as a file: NAME_FILE.`
 
 /** Returns the help text about variables, with the variable names of one profile. Signal-specific variables are only summarized. */
 export function environmentHelp(

@@ -36,7 +36,7 @@ export function costsOf(options: InventoryOptions, { platform }: Config): string
     return ['Inventory and queries: nothing is requested without PIPESPAN_PLATFORM_URL and PIPESPAN_PLATFORM_TOKEN.']
   const kinds = [...new Set(things.map(({ kind }) => kind))]
   return [
-    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; see docs/INVENTORY.md for each.`,
+    `Inventory (${kinds.join(', ')}): at least ${Math.ceil(requestsAnHour(things))} requests an hour, at lowest priority, of the ${60 * platform.budget} that PIPESPAN_PLATFORM_BUDGET allows; docs/INVENTORY.md lists them by kind.`,
   ]
 }
 

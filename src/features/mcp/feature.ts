@@ -15,7 +15,7 @@ export const mcp = feature({
         default: 'false',
         needs: { 'pages.enabled': 'MCP is served together with the pages, which are off.' },
       }).describe(
-        'Serve `/mcp` beside the pages: through the Model Context Protocol, programs such as coding assistants can read what the pages show, under the same access rules. They cannot change anything. See docs/agents.md.',
+        'Serve `/mcp` along with the pages: through the Model Context Protocol, programs such as coding assistants can read what the pages show, under the same access rules. They cannot change anything. See docs/agents.md.',
       ),
     },
   },

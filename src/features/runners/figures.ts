@@ -55,7 +55,7 @@ export const runnersViewShape = z.object({
   stepMs: ms,
   isWhole: z.boolean().describe('False if the period has more pipelines than are read; `since` is then later.'),
   pipelines: z.number().describe('Number of pipelines that were read.'),
-  hasInventory: z.boolean().describe('Whether `inventory.runners` is read.'),
+  hasInventory: z.boolean().describe('Whether runners are known from `inventory.runners`.'),
   tagSets: z.array(tagSetShape),
   waiting: z.array(waitingShape).describe('Jobs that are waiting for a runner, longest wait first.'),
 })
