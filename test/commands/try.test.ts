@@ -1,5 +1,5 @@
 // Tests `pipespan try` as people run it: the shipped program in a separate process, with the simulated platform, ended by signals.
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -9,7 +9,7 @@ import { closeAfterTest, listen, temporaryFolder } from '../support/after-test.t
 import { good } from '../daemon/configuration/given.ts'
 import { freePort, freePorts } from '../../src/simulator/daemon-process.ts'
 import { Lifecycle } from '../../src/simulator/platform/lifecycle.ts'
-import { openBrowser, tryPlatform } from '../../src/commands/try.ts'
+import { tryPlatform } from '../../src/commands/try.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { ProgramProcess } from '../e2e/daemon.ts'
@@ -18,7 +18,6 @@ import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import { runCommand } from '../e2e/run-command.ts'
 import { scenarios } from '../../src/simulator/platform/scenarios.ts'
 import { shipped } from '../shipped.ts'
-import { targetOf } from '../../src/commands/try-target.ts'
 import { Timeline } from '../../src/simulator/platform/timeline.ts'
 
 const hour = 3_600_000
@@ -289,52 +288,5 @@ describe('`pipespan try` when it cannot show anything', () => {
       expect(stderr).toContain('Give --keep a folder that you can write to.')
       expect(code).toBe(1)
     }
-  })
-})
-
-it.each([
-  ['https://git.example.com', 'team/shop', 'https://git.example.com', 'team/shop'],
-  ['https://git.example.com/', '/team/shop/', 'https://git.example.com', 'team/shop'],
-  ['https://git.example.com/api/v4', '4711', 'https://git.example.com', '4711'],
-  [
-    'https://git.example.com',
-    'https://git.example.com/team/shop/-/pipelines?x=1',
-    'https://git.example.com',
-    'team/shop',
-  ],
-  ['https://git.example.com', 'https://git.example.com/team/shop.git', 'https://git.example.com', 'team/shop'],
-  ['https://git.example.com/groups/team/sub/-/issues', undefined, 'https://git.example.com', 'team/sub'],
-  ['https://example.com/git', 'https://example.com/git/team/shop', 'https://example.com/git', 'team/shop'],
-])(
-  'finds the platform and the project or group in the arguments %s %s, as a person may type or paste them',
-  (url, named, base, name) => {
-    expect(targetOf(url, named)).toEqual({ url: base, name })
-  },
-)
-
-describe('opening the browser in `pipespan try`', () => {
-  const terminal = (env: NodeJS.ProcessEnv, isTTY = true) => {
-    const stdout = Object.assign(new PassThrough(), { isTTY })
-    return { stdout, stderr: new PassThrough(), env }
-  }
-
-  it('opens the browser on a desktop', async () => {
-    const folder = temporaryFolder()
-    mkdirSync(path.join(folder, 'bin'))
-    writeFileSync(path.join(folder, 'bin', 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > "${folder}/opened"\n`, {
-      mode: 0o755,
-    })
-    const env = { DISPLAY: ':0', PATH: `${folder}/bin:/usr/bin:/bin` }
-    expect(openBrowser('http://127.0.0.1:1/', terminal(env), 'linux')).toBe(true)
-    await vi.waitFor(() => expect(readFileSync(`${folder}/opened`, 'utf8')).toBe('http://127.0.0.1:1/'), 20_000)
-  })
-
-  it.each([
-    ['over SSH', { DISPLAY: ':0', SSH_CONNECTION: '1' }, true],
-    ['in CI', { DISPLAY: ':0', CI: 'true' }, true],
-    ['without a display', {}, true],
-    ['without a terminal', { DISPLAY: ':0' }, false],
-  ])('does not open the browser %s', (_, env, isTTY) => {
-    expect(openBrowser('http://127.0.0.1:1/', terminal(env, isTTY), 'linux')).toBe(false)
   })
 })
