@@ -1,148 +1,43 @@
 // Tests the counting of changes (merge requests): half a year of simulated changes, whose figures are known, is counted exactly, in whatever order
 // the changes are reported.
-import { changeOfEvent, countedStep } from '../../../src/features/deployments/line-step.ts'
+import { countedStep } from '../../../src/features/deployments/line-step.ts'
 import { changes as storedChanges, changeReporter } from '../../../src/features/deployments/sql/changes.ts'
 import { reportsBy } from '../../../src/core/store/ports/reporter.ts'
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { changeStates } from '../../../src/features/deployments/model/change.ts'
-import type { Change, ChangeState, ChangeMeasure } from '../../../src/features/deployments/model/change.ts'
+import type { ChangeState, ChangeMeasure } from '../../../src/features/deployments/model/change.ts'
 import { changePayload, type ChangeAction, type SimChange } from '../../../src/simulator/platform/events.ts'
 import type { Counter } from '../../../src/features/deployments/counter.ts'
+import {
+  changeOf,
+  mutated,
+  places,
+  simulatedChange,
+  type ObservedEvent,
+  type SimulatedChange,
+} from './simulated-changes.ts'
 import { countIn, countingOn, delta, settings } from './reported.ts'
 import { countedChanges, createOnceCounter } from '../../../src/features/deployments/counter.ts'
 import { day, hour, instance, minute, second, t0 } from '../../flow/world.ts'
-import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
 import { isEvent } from '../../../src/model/event.ts'
 import { isFull } from '../../full.ts'
 import { projectChanges } from '../../../src/features/deployments/metrics.ts'
 import { longBounds } from '../../../src/model/totals.ts'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
-import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
 import { bothDatabases, type BareBench } from '../../core/store/benches.ts'
-import { profiles } from '../../../src/daemon/profile.ts'
 import { projects, users } from '../../../src/simulator/platform/world.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
-
 import type { Observation } from '../../../src/model/observation.ts'
-import type { Reported } from '../../../src/features/deployments/sql/counted.ts'
 import type { ProjectMetrics } from '../../../src/core/telemetry/metrics/cumulative.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
-const places = [projects.storefront, projects.infra] as const
 const rules = {
   settle: second,
   blockedAfter: hour,
   staleAfter: day,
   steps: [countedStep({ afterEvent: countIn, afterSnapshot: countIn, change: countIn })],
-}
-
-interface ObservedEvent {
-  readonly body: Record<string, unknown>
-}
-
-/** One simulated change: its complete history, and the expected figures. */
-interface Made {
-  readonly project: (typeof places)[number]
-  readonly observed: readonly ObservedEvent[]
-  readonly pipelines: readonly Observation[]
-  readonly state: ChangeState
-  /** The expected durations, in seconds. */
-  readonly took: Readonly<Partial<Record<ChangeMeasure, number>>>
-}
-
-function made(id: number, createdAt: number, random: Random): Made {
-  const project = random.pick(places)
-  const change: SimChange = {
-    ...{ id: 5_000 + id, iid: id, project, title: 'Brew faster', sourceBranch: `kettle-${id}`, targetBranch: 'main' },
-    ...{ createdAt, state: 'opened' },
-  }
-  const observed: ObservedEvent[] = []
-  const emit = (action: ChangeAction, at: number, state: SimChange['state'] = 'opened'): void => {
-    const payload = changePayload({ ...change, state }, { action, at, user: random.pick(users) }, instance)
-    observed.push({ body: payload as Record<string, unknown> })
-  }
-  const isOld = random.chance(0.1)
-  if (!isOld) emit('open', createdAt)
-  let at = createdAt
-  const next = (): number => (at += random.whole(1, 40 * 3_600) * second)
-  const took: Partial<Record<ChangeMeasure, number>> = {}
-  const trains: Observation[] = []
-  const since = (): number => (at - createdAt) / second
-  emit('update', next())
-  if (random.chance(0.7)) {
-    emit(random.chance(0.5) ? 'approval' : 'approved', next())
-    if (!isOld) took.approval = since()
-    if (random.chance(0.2)) emit('unapproved', next())
-    if (random.chance(0.4)) emit('approved', next())
-  }
-  if (random.chance(0.2)) {
-    emit('close', next(), 'closed')
-    emit('reopen', next())
-  }
-  const end = random.next()
-  if (end < 0.7) {
-    emit('merge', next(), 'merged')
-    took.merge = since()
-    const mergedAt = at
-    // The change entered a merge train shortly before the merge, and perhaps also once earlier.
-    const inTrain = Array.from({ length: random.whole(0, 2) }, () => random.whole(60, 9_000))
-    inTrain.forEach((before, n) => {
-      const one = pipeline(id * 10 + 5 + n, id, project, mergedAt - before * second)
-      // Only the API reports that a pipeline belongs to a merge train, mostly after a webhook has reported the pipeline.
-      trains.push(one, inTrainOf(one))
-    })
-    if (inTrain.length > 0 && !isOld) took.train = Math.max(...inTrain)
-    // Some changes are labelled after the merge.
-    if (random.chance(0.3)) emit('update', next(), 'merged')
-  } else if (end < 0.8) emit('close', next(), 'closed')
-  const firstAfter = random.whole(0, 900)
-  const pipelines = Array.from({ length: random.whole(0, 3) }, (_, n) =>
-    pipeline(id * 10 + n, id, project, createdAt + (firstAfter + n * 3_600) * second),
-  )
-  const began = [...pipelines, ...trains].flatMap(one => one.pipeline?.times.createdAt ?? [])
-  if (began.length > 0 && !isOld) took.pipeline = Math.max(0, Math.min(...began) - createdAt) / second
-  return {
-    project,
-    observed,
-    pipelines: [...pipelines, ...trains],
-    took,
-    state: end < 0.7 ? 'merged' : end < 0.8 ? 'closed' : 'open',
-  }
-}
-
-function pipeline(id: number, iid: number, project: (typeof places)[number], createdAt: number): Observation {
-  return {
-    ...{ key: { instance, pipelineId: id }, origin: 'webhook', jobs: [] },
-    project: { id: project.id, path: project.path },
-    pipeline: {
-      facts: { status: 'running', source: 'merge_request_event', ref: `kettle-${iid}`, mergeRequest: { iid } },
-      times: { createdAt },
-    },
-  }
-}
-
-/** Returns what the API's job list adds to a pipeline: that it belongs to a merge train. */
-function inTrainOf({ key, project }: Observation): Observation {
-  return { key, project, origin: 'rest', jobs: [], mergeRequestEvent: 'merge_train' }
-}
-
-function changeOf({ body }: ObservedEvent): Reported<Change> | undefined {
-  const parsed = parseDelivery(
-    { event: 'Merge Request Hook', instance, body: Buffer.from(JSON.stringify(body)) },
-    { profile: profiles.generic, traceparent: false, events: everyEvent },
-  )
-  const change = parsed.outcome === 'event' ? changeOfEvent(parsed.event, t0) : undefined
-  return change && { report: change, countIn }
-}
-
-/** Returns a report with an invalid value. It belongs to a separate project in which nothing is counted, so the other figures stay exact. */
-function mutated({ body }: ObservedEvent, random: Random): ObservedEvent {
-  const field = random.pick(['iid', 'state', 'action', 'created_at', 'updated_at', 'id', 'merged_at'])
-  const odd = random.pick<unknown>([null, '', 'soon', -1, 1e99, {}, [], '0000-00-00', true])
-  const own = { ...(body.object_attributes as object), created_at: null, [field]: odd }
-  return { body: { ...body, project: { ...(body.project as object), id: 777 }, object_attributes: own } }
 }
 
 describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
@@ -178,7 +73,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
     const random = new Random(7)
     const count = isFull ? 2_000 : 40
     const all = Array.from({ length: count }, (_, n) =>
-      made(n + 1, t0 + Math.floor((n * 183 * day) / count / second) * second, random),
+      simulatedChange(n + 1, t0 + Math.floor((n * 183 * day) / count / second) * second, random),
     )
     type News = { readonly observed: ObservedEvent } | { readonly pipeline: Observation }
     const news = all.flatMap(({ observed, pipelines }): News[] => [
@@ -202,7 +97,7 @@ describe.each(bothDatabases())('counting changes on %s', (_name, bench) => {
       train: 'time_in_merge_train',
     }
     for (const [of, name] of Object.entries(measures) as [ChangeMeasure, string][]) {
-      const isOf = ({ took }: Made): boolean => took[of] !== undefined
+      const isOf = ({ took }: SimulatedChange): boolean => took[of] !== undefined
       expect(one.counters[of] + other.counters[of]).toBe(all.filter(isOf).length)
       for (const project of places) {
         const own = all.filter(each => each.project === project).flatMap(({ took }) => took[of] ?? [])
