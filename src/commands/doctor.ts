@@ -1,5 +1,5 @@
-// `pipespan doctor`: runs every check that can explain why nothing arrives. It prints one line for each finding, which also says how to fix a
-// problem.
+// `pipespan doctor`: runs every check that can explain why nothing arrives. It prints one line for each finding. The line of a problem also says how
+// to fix it.
 import { namedProject, platformNames } from '../daemon/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'

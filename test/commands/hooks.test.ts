@@ -39,7 +39,7 @@ describe('the command `pipespan hooks ensure`', () => {
     }
   })
 
-  it('enables the hook flags that the selected events need, including flags that only group hooks have, and lists the repaired ones', async () => {
+  it('enables the hook flags that the selected events need, including flags that only group hooks have, and lists the repaired hooks', async () => {
     const flags = { deployment_events: false, releases_events: true, member_events: false }
     const hooks = { 'projects/4': [{ ...good, ...flags }], 'groups/7': [{ ...good, ...flags }] }
     await using platform = await startHooksPlatform(hooks)

@@ -114,7 +114,7 @@ describe.skipIf(!hasPseudoTerminals)('`pipespan top` on a terminal (needs python
     expect(await terminal.ended).toBe(0)
   })
 
-  it('filters pipelines as the user types, also by job, and shows all of them again after Esc', async () => {
+  it('filters pipelines by name or job as the user types, and shows all of them again after Esc', async () => {
     const terminal = opened()
     await shows(terminal, 'Nightly')
     terminal.press('/unit')

@@ -176,7 +176,7 @@ export function createJobReader(options: JobReaderOptions): JobReader {
       return queue.drop(read)
     }
     counters.failed += 1
-    // A rejected token is not the job's fault, so it does not count as an attempt. The entry waits for a new token.
+    // A rejected token is not caused by the job, so it does not count as a failed attempt. The entry waits for a new token.
     const isOfToken = error.kind === 'unauthorized'
     if (token.errors.failed(subject, error) === 'stop' || isOfToken) pause.begin()
     if (isOfToken) return queue.defer(read, backoff(read.tries + 1, backoffMs), false)
