@@ -45,14 +45,6 @@ const atNobody = async (variable: string, scheme = ''): Promise<void> => {
   const [port = 0] = await freePorts(1)
   world.env[variable] = `${scheme}127.0.0.1:${port}`
 }
-const failure = (check: string, remedy: string, what?: RegExp): Partial<Reported> => ({
-  ...{ check, level: 'failure', remedy },
-  ...(what && { what: expect.stringMatching(what) as string }),
-})
-const warning = (check: string, remedy: string, what?: RegExp): Partial<Reported> => ({
-  ...failure(check, remedy, what),
-  level: 'warning',
-})
 
 const broken: readonly (readonly [what: string, arrange: () => unknown, ...found: Partial<Reported>[]])[] = [
   [
