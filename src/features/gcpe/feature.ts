@@ -19,7 +19,7 @@ export const gcpe = feature({
     Metrics: {
       metrics: {
         compat: setting(oneOf(['off', 'gcpe']), { default: 'off' }).describe(
-          'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter gitlab-ci-pipelines-exporter, with the same names and labels, so that its dashboards and alerts keep working.',
+          'With `gcpe`, `/metrics` also has the metrics of the Prometheus exporter gcpe, with the same names and labels, so that its dashboards and alerts keep working.',
         ),
       },
     },

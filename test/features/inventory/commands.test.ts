@@ -112,7 +112,7 @@ it.each([
   [403, '{"message":"403 Forbidden"}', /not licensed/],
   [403, '{"error":"insufficient_scope"}', /could not be checked: The token's scope is not sufficient/],
   [401, '{"message":"401 Unauthorized"}', /could not be checked: The platform does not accept the token/],
-  [503, 'down', /could not be checked: The platform cannot answer/],
+  [503, 'down', /could not be checked: The platform cannot serve requests/],
 ])("explains the policy store's response %i %s in the doctor", async (status, body, words) => {
   world.api.misbehave = ({ path }) =>
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
