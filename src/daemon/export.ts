@@ -23,7 +23,7 @@ import type { ExportMeters } from '../core/send/export-stats.ts'
 import type { Secret } from '../lib/secret.ts'
 import type { Feature, Outlets, Surroundings } from './feature.ts'
 import type { Started } from './steps.ts'
-import type { Route, Subject } from '../model/route.ts'
+import type { Subject } from '../model/route.ts'
 import { literalOf } from '../core/telemetry/custom-attributes.ts'
 import { namesIn } from '../lib/template.ts'
 import type { Headers } from './configuration/pair-kinds.ts'
@@ -38,8 +38,6 @@ export interface ExportParts extends Outlets {
   /** All destinations with all their signals. */
   readonly whole: readonly Destination[]
   readonly metricDestinations: MetricFlushOptions['destinations']
-  /** Whether a destination accepts a project's metric totals, which are sent without a queue. */
-  readonly takesTotals: NonNullable<Route['takes']>
   readonly settings: TelemetrySettings
 }
 

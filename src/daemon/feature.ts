@@ -155,6 +155,8 @@ export interface PerToken<Slice> {
 export interface Outlets {
   /** The export queues that chunks are written to. */
   readonly queues: readonly Route<Signal>[]
+  /** Whether a destination accepts a project's metric totals, which are sent without a queue. */
+  readonly takesTotals: NonNullable<Route['takes']>
   /** Returns the amounts that a chunk adds to the metric totals; undefined if metrics are disabled. */
   readonly measure: ((chunk: AnyChunk) => ProjectIncrements | undefined) | undefined
 }

@@ -80,6 +80,7 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
     let line: Line = { lineSteps: [], pastDurations: noDurations }
     const ofFeatures: PartContext = {
       ...{ ...beforeRules, notifier, measure: outlets.measure, queues: outlets.queues },
+      takesTotals: outlets.takesTotals,
       taking: takingOf({ ...context, queues: outlets.queues, selection }),
       tokens: () => tokens,
       line: () => line,

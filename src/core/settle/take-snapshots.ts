@@ -157,14 +157,14 @@ function takeSnapshots(known: StoredRun, trace: TraceContext, now: Millis, optio
     const observedAt = known.timing.changedAt
     const subject = subjectOf({ key: run.key, project: run.project.facts })
     const queues = routed(to, subject)
-    if (queues.length > 0) {
-      pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues })))
-    } else if (next.why !== 'supplement') run = unexported(run)
-    if (queues.length === 0 && to.length > 0 && options.takesTotals?.(subject) !== true) {
+    const isSent = queues.length > 0 || options.takesTotals?.(subject) === true
+    if (queues.length > 0) pending.push(...chunks.map(chunk => ({ chunk: { ...chunk, observedAt }, to: queues })))
+    if (!isSent && next.why !== 'supplement') run = unexported(run)
+    if (!isSent && to.length > 0) {
       did.push('unrouted')
       options.onUnrouted?.(subject.path ?? '')
     }
-    const of = { run, isSent: queues.length > 0 }
+    const of = { run, isSent }
     for (const { onSnapshot } of steps)
       if (onSnapshot !== undefined) reports.push(...chunks.flatMap(chunk => onSnapshot(chunk, of)))
     if (measure !== undefined) totals.push(...chunks.flatMap(chunk => measure(chunk) ?? []))

@@ -25,6 +25,8 @@ export type JobReading = (read: JobRead, job: JobSnapshot, call: CallOptions) =>
 export interface InsideOutlets {
   /** The export queues that the chunks are added to. */
   readonly to: readonly Route<Signal>[]
+  /** Whether a destination takes the totals of a project. Totals are sent without a queue. */
+  readonly takesTotals?: Route['takes']
   /** Returns the amounts that a chunk adds to its project's totals. Undefined if there are no totals. */
   readonly measure: ((chunk: Chunk) => ProjectIncrements | undefined) | undefined
   /** Returns the reports about a chunk for other features. */
@@ -35,7 +37,7 @@ export interface InsideOutlets {
 export function applyReading(
   read: JobRead,
   insides: readonly JobInside[],
-  { to, measure, reports }: InsideOutlets,
+  { to, takesTotals, measure, reports }: InsideOutlets,
 ): RunWork {
   const { chunk } = read
   return {
@@ -46,12 +48,15 @@ export function applyReading(
       const { run, chunks } = made
       const addressed = chunks.map(one => {
         const signals = one.inside === undefined ? [] : signalsOf(one.inside)
-        return { chunk: one, to: routed(to, subjectOf(one)).filter(({ signal }) => signals.includes(signal)) }
+        const subject = subjectOf(one)
+        const queues = routed(to, subject).filter(({ signal }) => signals.includes(signal))
+        const isCounted = signals.includes('metrics') && takesTotals?.(subject) === true
+        return { chunk: one, to: queues, isSent: queues.length > 0 || isCounted }
       })
       return {
         ...{ run, timing: known.timing },
         pending: addressed.filter(one => one.to.length > 0),
-        reports: addressed.flatMap(one => reports?.(one.chunk, { isSent: one.to.length > 0 }) ?? []),
+        reports: addressed.flatMap(one => reports?.(one.chunk, one) ?? []),
         totals: measure === undefined ? [] : chunks.flatMap(one => measure(one) ?? []),
       }
     },

@@ -25,12 +25,12 @@ import type { PartContext, Running, TokenContext } from '../../daemon/feature.ts
 
 /** The reader runs even if no logs or reports are configured, because the queue may still contain entries from before a restart. */
 export function jobReaderOf(options: InsideOptions, context: PartContext): Running | undefined {
-  const { store, events, queues: to, measure, notifier, clock, log } = context
+  const { store, events, queues: to, takesTotals, measure, notifier, clock, log } = context
   const counters = insideCounters()
   const tokens = context.tokens().map(token => tokenOf(options, token, counters))
   if (tokens.length === 0) return undefined
   const reader = createJobReader({
-    ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, measure, clock, log },
+    ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, takesTotals, measure, clock, log },
     refusedEndpoints: store.repositories.refusedEndpoints,
     reports: (chunk, of) => {
       const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { createSelection } from '../../../src/core/take-in/selection.ts'
 import { mergeRun, observedRun } from '../../../src/model/run.ts'
 import { event, job, rules, t0, snapshotterWith } from '../../flow/world.ts'
+import type { LineStep } from '../../../src/core/store/ports/reporter.ts'
 import type { SnapshotterOptions } from '../../../src/core/settle/take-snapshots.ts'
 
 const finished = event('success', { finishedAt: t0 + 60_000 }, [
@@ -58,8 +59,20 @@ it('counts an attempt that no destination accepts, and reports its project', () 
   expect(unrouted).toEqual(['acme/shop'])
 })
 
-it('counts no unrouted attempt if exports are off, or if the totals of its project are exported', () => {
-  expect(take({ to: [] }).counters.unrouted).toBe(0)
-  const to = [{ ...traces, takes: () => false }]
-  expect(take({ to, takesTotals: () => true }).counters.unrouted).toBe(0)
+it('counts no unrouted attempt if exports are off', () => {
+  const { counters, exported } = take({ to: [] })
+  expect([counters.unrouted, exported]).toEqual([0, [false]])
+})
+
+it.each([
+  ['no other signals', []],
+  ['other signals of other projects', [{ ...traces, takes: () => false }]],
+])('exports an attempt whose destination takes totals and %s', (_why, to) => {
+  const told: boolean[] = []
+  const onSnapshot: LineStep['onSnapshot'] = (_, { isSent }) => {
+    told.push(isSent)
+    return []
+  }
+  const { counters, pending, exported } = take({ to, takesTotals: () => true, steps: [{ onSnapshot }] })
+  expect([counters.unrouted, pending, exported, told]).toEqual([0, 0, [true], [true]])
 })

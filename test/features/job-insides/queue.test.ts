@@ -136,6 +136,18 @@ describe.each(bothDatabases())('the queue of job reads on %s', (name, bench) => 
     expect((await numbers()).filter(([, kind]) => kind === 'job')).toHaveLength(1)
   })
 
+  it('counts the sections of a job as sent if a destination takes only the totals of its project', async () => {
+    const [read] = await take()
+    const told: boolean[] = []
+    const reports: InsideOutlets['reports'] = (_, { isSent }) => {
+      told.push(isSent)
+      return []
+    }
+    const outlets = { to: [], takesTotals: () => true, measure: undefined, reports }
+    await store.runs.transact([applyReading(read!, [insideOf(read!)], outlets)])
+    expect(told).toEqual([true])
+  })
+
   it("returns a job's tests from its newest chunks", async () => {
     const [read] = await take(1)
     if (read === undefined) throw new Error('nothing to read')
