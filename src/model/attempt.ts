@@ -15,7 +15,7 @@
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
-import { isActive, isManual, isTerminal, wasSkipped } from './status.ts'
+import { isActive, isBlocked, isManual, isTerminal, wasSkipped } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
@@ -39,7 +39,8 @@ export function isOpen(run: Run): boolean {
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
   // A REST response with a non-terminal status that is newer than the last snapshot proves that the pipeline was retried. A webhook does not prove
-  // this, because it may be late.
+  // this, because it may be late. A blocked pipeline may be touched without running on, so only its jobs prove that it ran.
+  if (isBlocked(record.facts.status)) return false
   const newest = newestSecondOf(record.version)
   return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
 }

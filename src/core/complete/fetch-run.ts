@@ -8,11 +8,11 @@ import {
   type PipelineAnswers,
   type PlatformClient,
 } from '../../platform/port.ts'
-import { observedRun, mergeRun, type Run } from '../../model/run.ts'
+import { lastAttempt, observedRun, mergeRun, type Run } from '../../model/run.ts'
 import { isAtEnd, isOpen } from '../../model/attempt.ts'
 import { isBlocked, isTerminal, hasFailed } from '../../model/status.ts'
 import { isFromRest } from '../../model/pipeline.ts'
-import { versionOfField } from '../../model/versioned.ts'
+import { newestSecondOf, versionOfField } from '../../model/versioned.ts'
 import type { DetailLevel } from '../store/ports/enrichment-queue.ts'
 import type { Capabilities } from './capability.ts'
 import type { MergeRequest, Observation } from '../../model/observation.ts'
@@ -167,6 +167,9 @@ function isOver(run: Run): boolean {
 
 /** True if the pipeline has ended, or is manual or scheduled, and this state has not been exported yet. */
 function isUnexported(run: Run): boolean {
-  const status = run.pipeline?.record.facts.status ?? ''
-  return isOpen(run) && (isAtEnd(run) || (isBlocked(status) && run.attempts.length === 0))
+  const { record } = run.pipeline ?? {}
+  if (record === undefined || !isBlocked(record.facts.status)) return isOpen(run) && isAtEnd(run)
+  // Only the jobs of a blocked pipeline show whether it has run on since its last snapshot.
+  const last = lastAttempt(run)
+  return last === undefined || newestSecondOf(record.version) > last.newestSecond
 }

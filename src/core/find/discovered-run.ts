@@ -95,6 +95,7 @@ export function isHistory(item: ListedPipeline, known: StoredRun | undefined, no
 function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules: DiscoveryRules): number {
   if (isTerminal(status)) return known?.firstSeenBy.webhook === undefined ? 0 : webhookGrace
   if (rules.fetchActive === true && known === undefined) return 0
+  if (isBlocked(status) && known !== undefined && known.run.attempts.length > 0) return 0
   return isBlocked(status) ? rules.blockedAfter : rules.staleAfter
 }
 
@@ -102,10 +103,11 @@ function delayOf({ status }: ListedPipeline, known: StoredRun | undefined, rules
 export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedPipeline): boolean {
   const { pipeline, listed } = run
   const last = lastAttempt(run)
-  const ended = isTerminal(status)
+  // An exported pipeline that is blocked may have run on since: somebody may have played one of its manual jobs.
+  const isOver = isTerminal(status) || (last !== undefined && isBlocked(status))
   // The pipeline is already in the enrichment queue because of this state.
   if (listed?.facts.status === status && (updatedAt ?? 0) <= (listed.times.updatedAt ?? 0)) return false
-  if (pipeline === undefined && last === undefined) return ended || isBlocked(status)
+  if (pipeline === undefined && last === undefined) return isOver || isBlocked(status)
   const knownUpTo: Millis = Math.max(
     pipeline === undefined ? 0 : newestSecondOf(pipeline.record.version),
     second(pipeline?.times.updatedAt),
@@ -113,11 +115,11 @@ export function isNew({ run, timing }: StoredRun, { status, updatedAt }: ListedP
     second(last?.finish),
   )
   const knownStatus = pipeline?.record.facts.status ?? last?.status
-  if (status !== knownStatus) return ended && (updatedAt === undefined || second(updatedAt) >= knownUpTo)
+  if (status !== knownStatus) return isOver && (updatedAt === undefined || second(updatedAt) >= knownUpTo)
   // The platform's `updated_at` is exact. If it is later than the stored value, the pipeline has changed again.
   const answeredAt =
     pipeline !== undefined && isFromRest(pipeline.record.version) ? pipeline.times.updatedAt : undefined
-  if (answeredAt !== undefined) return ended && updatedAt !== undefined && updatedAt > answeredAt
+  if (answeredAt !== undefined) return isOver && updatedAt !== undefined && updatedAt > answeredAt
   if (timing.endedAt !== undefined) return false
-  return ended && second(updatedAt) > knownUpTo + slack
+  return isOver && second(updatedAt) > knownUpTo + slack
 }

@@ -54,3 +54,38 @@ describe('a listed pipeline with a known status', () => {
     expect(isNewsAfter(known, ended + 2_000)).toBe(true)
   })
 })
+
+describe('a listed pipeline that waits for a manual job', () => {
+  const exported = {
+    attempt: 1,
+    status: 'manual',
+    finish: ended,
+    newestSecond: ended / 1_000,
+    incomplete: true,
+    chunks: 1,
+  }
+  const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
+  const waiting = restPipeline.parse({
+    id: 7,
+    project_id: 3,
+    status: 'manual',
+    updated_at: new Date(ended).toISOString(),
+  })
+  const known = observedRun(normalizeRest({ instance, pipeline: waiting }))
+  const isNewAt = (run: Run, updatedAt: number): boolean =>
+    isNew(
+      { run, timing: { changedAt: 0 }, firstSeenBy: {} },
+      { id: 7, project: { id: 3 }, status: 'manual', updatedAt },
+    )
+
+  it('counts as changed if the platform changed it after its export, because one of its jobs may have run', () => {
+    const run = { ...known, attempts: [{ ...exported, trace }] }
+    expect([isNewAt(run, ended), isNewAt(run, ended + 1)]).toEqual([false, true])
+    const pruned = { ...run, pipeline: undefined }
+    expect([isNewAt(pruned, ended + 1_000), isNewAt(pruned, ended + 3_000)]).toEqual([false, true])
+  })
+
+  it('counts as unchanged before its export, which happens at its time anyway', () => {
+    expect(isNewAt(known, ended + 3_000)).toBe(false)
+  })
+})
