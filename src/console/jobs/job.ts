@@ -1,6 +1,6 @@
 // The job page. It shows why the job failed, its tests, the end of its log, facts, sections, a comparison with the usual duration, recent runs, and
 // exported attributes.
-import { addressWith } from '../layout/address.ts'
+import { addressWith, given } from '../layout/address.ts'
 import { attributeCard } from '../layout/attributes.ts'
 import { badge, wordOf } from '../layout/status.ts'
 import { beside, days, minRuns, slack, whereUsual, type Usual } from '../pipelines/usual.ts'
@@ -53,7 +53,8 @@ export function jobPage(detail: JobDetail, parts: JobPageParts, context: Request
       </section>
       <section id="history" data-region>
         ${card('Recent runs', historyTable(history, job, pipeline, context), {
-          aside: html`<a href="${addressWith(`${base}/trends`, { project: pipeline.projectId, job: job.name })}"
+          aside: html`<a
+            href="${addressWith(`${base}/trends`, { instance: given(context.query, 'instance'), project: pipeline.projectId, job: job.name })}"
             >Over time</a
           >`,
         })}

@@ -81,7 +81,7 @@ export interface FoundFix {
   /**
    * The job whose time is lost. Its price determines the cost of the entry. If the job name is empty, the time of the project's pipelines is lost.
    */
-  readonly of?: { readonly projectId: number; readonly job: string } | undefined
+  readonly of?: { readonly instance: string; readonly projectId: number; readonly job: string } | undefined
   readonly why: string
   /** The path of a page with details. */
   readonly path: string

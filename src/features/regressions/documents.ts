@@ -81,6 +81,8 @@ export function shown({ span: _, announced: __, ...one }: Regression): ShownRegr
 export const regressionsShape = z.object({ regressions: z.array(regressionShape) })
 
 interface AskedRegressions {
+  /** Limits the list to one instance, because projects of several instances may have the same ID. */
+  readonly instance?: string | undefined
   readonly projectId?: number | undefined
   /** The group whose projects are listed: a path that ends with a slash. */
   readonly group?: string | undefined
@@ -93,11 +95,12 @@ interface AskedRegressions {
 /** Returns unresolved regressions, then resolved ones, each group with the newest first. */
 export async function regressionsOf(
   { repositories }: { readonly repositories: Pick<Reads['repositories'], 'of'> },
-  { projectId, group, job, since = 0 }: AskedRegressions,
+  { instance, projectId, group, job, since = 0 }: AskedRegressions,
 ): Promise<ShownRegression[]> {
   const all = await repositories.of(foundRegressions).all()
   return all
     .filter(one => projectId === undefined || one.projectId === projectId)
+    .filter(one => instance === undefined || one.instance === instance)
     .filter(({ project }) => isInScope(project, group))
     .filter(one => job === undefined || one.job === job || one.also.includes(job))
     .filter(({ resolved }) => resolved === undefined || resolved.at >= since)

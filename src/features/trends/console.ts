@@ -11,7 +11,7 @@ import { createUsuals } from './usuals.ts'
 import { filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { get } from '../../console/api/api-route.ts'
 import { given, wholeNumber } from '../../console/layout/address.ts'
-import { group, ownValue, projectId, text } from '../../console/api/api-queries.ts'
+import { group, instanceQuery, ownValue, projectId, text } from '../../console/api/api-queries.ts'
 import { isGroup } from '../../core/store/ports/project-scope.ts'
 import { lineSorts } from './pages/lines.ts'
 import { onOverview } from '../../console/overview/overview-shape.ts'
@@ -24,9 +24,11 @@ import { usualsSlot } from '../../console/pipelines/usual.ts'
 import type { PagesParts } from '../../console/ports.ts'
 import type { PartContext } from '../../daemon/feature.ts'
 
+const { instance } = instanceQuery.shape
 const trendQuery = z.object({
   span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
+  instance,
   group,
   own: ownValue,
   job: text('Exact name of a job of the `project`.'),
@@ -41,6 +43,7 @@ const trendQuery = z.object({
 const costQuery = z.object({
   span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
   project: projectId,
+  instance,
   group,
   own: ownValue,
   exact: z
@@ -85,6 +88,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
         const scope = query.get('project') ?? ''
         const asked = {
           ...{ span: spanOf(query.get('span')), projectId: wholeNumber(scope), own: given(query, 'own') },
+          instance: given(query, 'instance'),
           group: isGroup(scope) ? scope : undefined,
           isExact: query.get('exact') === 'true',
         }
@@ -106,7 +110,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
       ),
       get(
         '/cost',
-        'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded, failed or flaky; with `exact=true` also by exact branch and runner, over the pipelines that are stored.',
+        'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded or failed; with `exact=true` also by exact branch and runner, over the pipelines that are stored.',
         { query: costQuery, answer: costsShape },
         async ({ project, exact, ...rest }) =>
           answerOf(parts, rest.own, async of =>

@@ -166,7 +166,8 @@ describe('pages about tests that cost time', () => {
     const { read: find } = flakyFixes.value as FixSource
     expect(await find({ on: () => ({ figures }) } as unknown as PagesParts, 0, 1)).toEqual([
       {
-        ...{ subject: 'adds up', project: 'acme/shop', of: { projectId: 3, job: 'unit' }, weekMs: 1_800 },
+        ...{ subject: 'adds up', project: 'acme/shop', weekMs: 1_800 },
+        of: { instance: of.instance, projectId: 3, job: 'unit' },
         why: 'Flaky on 3 revisions; the time is the duration of the jobs (unit) that failed with it. 1 more test of this job is flaky.',
         path: '/pipelines/3/7/jobs/11',
       },

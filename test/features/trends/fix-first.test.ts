@@ -19,7 +19,12 @@ const line = (superseded: number): CostLine => ({
   wasted: { retried: none, failed: none, superseded: { totalMs: superseded, cost: 2.5 } },
 })
 const found = (weekMs: number): FoundFix & { kind: string } => ({
-  ...{ kind: 'of_a_feature', subject: 'e2e', project: of.project, of: { projectId: of.projectId, job: 'e2e' } },
+  ...{
+    kind: 'of_a_feature',
+    subject: 'e2e',
+    project: of.project,
+    of: { instance: of.instance, projectId: of.projectId, job: 'e2e' },
+  },
   ...{ weekMs, why: 'It takes longer.', path: '/there' },
 })
 

@@ -20,14 +20,14 @@ export const flakyFixes = fixSources.with({
 function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
   const [most] = tests.toSorted((a, b) => b.costMs - a.costMs)
   if (most === undefined) return []
-  const { name, projectId, project, pipelineId, job, jobId, times, costMs } = most
+  const { name, instance, projectId, project, pipelineId, job, jobId, times, costMs } = most
   const others =
     tests.length === 1
       ? ''
       : ` ${counted(tests.length - 1, 'more test')} of this job ${tests.length === 2 ? 'is' : 'are'} flaky.`
   return [
     {
-      ...{ subject: name, project, of: { projectId, job }, weekMs: costMs },
+      ...{ subject: name, project, of: { instance, projectId, job }, weekMs: costMs },
       why: `Flaky on ${counted(times, 'revision')}; the time is the duration of the jobs (${job}) that failed with it.${others}`,
       path: jobAddress('', { projectId, pipelineId }, jobId),
     },

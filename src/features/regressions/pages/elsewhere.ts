@@ -39,8 +39,8 @@ export const onOtherPages = [
         .array(regressionShape)
         .describe('Regressions of the project or job in this period, and unresolved ones.'),
     },
-    read: async (parts, { projectId, group, job, branch }, since) => {
-      const all = await regressionsOf(parts, { projectId, group, job, since })
+    read: async (parts, { instance, projectId, group, job, branch }, since) => {
+      const all = await regressionsOf(parts, { instance, projectId, group, job, since })
       return { regressions: all.filter(one => branch === undefined || one.branch === branch) }
     },
     card: ({ regressions }, { projectId, group, own }, context) =>
@@ -80,7 +80,7 @@ export const onOtherPages = [
           const what =
             kind === 'slower' ? `Takes ${now}, up from ${was}` : `Fails in ${now} of its runs, up from ${was}`
           return {
-            ...{ subject: subjectOf(one), project, of: { projectId, job } },
+            ...{ subject: subjectOf(one), project, of: subject },
             weekMs: (after - before) * (kind === 'slower' ? runs : totalMs),
             why: `${what}; ${counted(runs, 'run')} this week.`,
             path: trendsOf(one, ''),

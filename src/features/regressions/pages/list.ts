@@ -104,8 +104,8 @@ export function valueOf({ kind }: Pick<ShownRegression, 'kind'>, value: number):
   return kind === 'slower' ? duration(value) : percent(value)
 }
 
-export function trendsOf({ projectId, job, branch }: ShownRegression, base: string): string {
-  return addressWith(`${base}/trends`, { project: projectId, job: job === '' ? undefined : job, branch })
+export function trendsOf({ instance, projectId, job, branch }: ShownRegression, base: string): string {
+  return addressWith(`${base}/trends`, { instance, project: projectId, job: job === '' ? undefined : job, branch })
 }
 
 function firstOf({ projectId, instance, first }: ShownRegression, base: string): string {

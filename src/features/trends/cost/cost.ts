@@ -15,13 +15,15 @@ import { html, pathText, type Content, type Html } from '../../../console/layout
 import { wastedPurposes } from './rows.ts'
 import { duration, figure, number, percent, utc } from '../../../console/layout/format.ts'
 import { runnerTypeName } from '../../../model/job.ts'
+import { linkedInstance } from '../pages/lines.ts'
 import { shownCosts } from './figures.ts'
 import type { CostLine, CostSum, Costs } from './shape.ts'
 import { spanNames, spans, type Span } from '../../../console/layout/trend-spans.ts'
 
 export function costPage(costs: Costs, context: RequestContext): Page {
   const { base } = context
-  const { project, total, span, group, own } = costs
+  const { instance, project, total, span, group, own } = costs
+  const instanceOf = linkedInstance([...costs.projects, ...costs.jobs])
   const of = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
     title: `Cost: ${of || 'All projects'}`,
@@ -32,7 +34,8 @@ export function costPage(costs: Costs, context: RequestContext): Page {
         ${periodChoice(
           spanNames.filter(one => one !== '24h'),
           span,
-          one => linkTo(base, one, project?.id ?? group, own, costs.retained !== undefined),
+          one =>
+            linkTo(base, one, { instance, project: project?.id ?? group, own, isExact: costs.retained !== undefined }),
         )}
       </div>
       ${unknownOwn(context.own)}
@@ -43,14 +46,17 @@ export function costPage(costs: Costs, context: RequestContext): Page {
               ${groupCards(
                 costs,
                 costColumns(costs.unit),
-                { group: to => linkTo(base, span, to, own), value: to => linkTo(base, span, group, to) },
+                {
+                  group: to => linkTo(base, span, { project: to, own }),
+                  value: to => linkTo(base, span, { project: group, own: to }),
+                },
                 context,
               ).toReversed()}
-              ${project === undefined && costTable(costs, 'Projects', costs.projects, context, ({ project: of, projectId }) => html`<a href="${linkTo(base, span, projectId)}">${pathText(of)}</a>`, shownCosts.projects)}
-              ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell(line, project === undefined, base), shownCosts.jobs)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, context, line => html`<a href="${linkTo(base, span, { instance: instanceOf(line), project: line.projectId })}">${pathText(line.project)}</a>`, shownCosts.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell({ ...line, instance: instanceOf(line) ?? instance }, project === undefined, base), shownCosts.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
               ${costTable(costs, 'Runner types', costs.workers, context, ({ name }) => workerName(name))}
-              ${retainedCard(costs, total, linkTo(base, span, project?.id ?? group, own, true), context)}
+              ${retainedCard(costs, total, linkTo(base, span, { instance, project: project?.id ?? group, own, isExact: true }), context)}
               <details class="card">
                 <summary>Day by day</summary>
                 ${costLines(costs, 'Days', costs.days.toReversed(), context, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
@@ -66,8 +72,20 @@ export function costPage(costs: Costs, context: RequestContext): Page {
  * Returns the address of the costs page, filtered by project or attribute value. `project` is an ID, or a group path with a trailing slash. `own` is
  * a value of the grouping attribute (PIPESPAN_PAGES_GROUP_BY).
  */
-function linkTo(base: string, span: Span, project?: number | string, own?: string, isExact = false): string {
-  return addressWith(`${base}/cost`, { span, project, own, exact: isExact ? 'true' : undefined })
+function linkTo(
+  base: string,
+  span: Span,
+  {
+    isExact = false,
+    ...of
+  }: {
+    instance?: string | undefined
+    project?: number | string | undefined
+    own?: string | undefined
+    isExact?: boolean
+  } = {},
+): string {
+  return addressWith(`${base}/cost`, { span, ...of, exact: isExact ? 'true' : undefined })
 }
 
 /** Returns the name that the costs page shows for a runner type. `type` is empty if the runner type is unknown. */
@@ -118,8 +136,8 @@ function wastedCard({ unit }: Costs, total: CostLine): Html {
   return card('Wasted work', table('Wasted work', heads, rows))
 }
 
-function jobCell({ name, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
-  const href = addressWith(`${base}/trends`, { project: projectId, job: name })
+function jobCell({ name, instance, project, projectId }: CostLine, isOfAll: boolean, base: string): Content {
+  const href = addressWith(`${base}/trends`, { instance, project: projectId, job: name })
   return html`<span class="name"
     ><a href="${href}">${name}</a>${isOfAll && html`<br /><span class="dim">${pathText(project)}</span>`}</span
   >`

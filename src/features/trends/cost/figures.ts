@@ -14,6 +14,8 @@ interface AskedCosts {
   /** The period to show. If undefined, it is the shortest one that covers all data. It is never `24h`, because costs are stored by day. */
   readonly span?: Span | undefined
   readonly projectId?: number | undefined
+  /** The platform's base URL. If undefined and several instances have a project with this ID, the one with the newest figures is shown. */
+  readonly instance?: string | undefined
   /** The group's path, with a trailing slash. */
   readonly group?: string | undefined
   /**
@@ -37,15 +39,18 @@ const maxProjectBranches = 20_000
 export async function costsView(
   parts: Pick<PagesParts, 'on' | 'now'>,
   { costUnit, hasPrices, groupBy }: Pick<PagesSettings, 'costUnit' | 'hasPrices' | 'groupBy'>,
-  { span: asked, projectId, group, own, isExact = false }: AskedCosts,
+  { span: asked, instance: named, projectId, group, own, isExact = false }: AskedCosts,
 ): Promise<Costs> {
   const { now } = parts
   const costs = costsIn(parts)
-  const extent = await trendsIn(parts).extent(projectId === undefined ? {} : { projectId })
+  const asks = projectId !== undefined && named !== undefined
+  const of = asks ? { instance: named } : {}
+  const extent = await trendsIn(parts).extent(projectId === undefined ? {} : { projectId, ...of })
+  const instance = projectId === undefined ? undefined : (named ?? extent?.instance)
   const span = asked === undefined || asked === '24h' ? openingDays(extent, now()) : asked
   const until = now() - (now() % day) + day
   const since = until - spans[span].length
-  const query: CostQuery = { since, until, projectId, group }
+  const query: CostQuery = { since, until, instance, projectId, group }
   const lines = async (by: CostGroup, limit: number): Promise<readonly CostLine[]> => costs.lines(by, query, limit)
   const [[total], projectBranches, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
@@ -60,7 +65,7 @@ export async function costsView(
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {
-    ...{ span, since, until, group, own },
+    ...{ span, since, until, ...of, group, own },
     ...(projectId !== undefined && total !== undefined && { project: { id: projectId, name: total.project } }),
     ...(hasPrices === true && { unit: costUnit }),
     ...(total !== undefined && { total }),

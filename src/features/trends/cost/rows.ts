@@ -37,6 +37,8 @@ export type CostGroup = (typeof costGroups)[number]
 export interface CostQuery extends FiguresQuery {
   /** The ID of the project; undefined for all projects. */
   readonly projectId?: number | undefined
+  /** Limits the costs to one instance, because projects of several instances may have the same id. */
+  readonly instance?: string | undefined
 }
 
 /** A cost query by exact branch or by runner. Only the stored runs can answer it, because the daily sums contain neither. */

@@ -14,6 +14,7 @@ const costTotalShape = costSumShape.extend({
     .describe('The part that was wasted: retried, superseded or failed.'),
 })
 const costLineShape = costTotalShape.extend({
+  instance: z.string().optional().describe('Base URL of the platform; absent for a line that sums several projects.'),
   projectId: z.number().optional(),
   project: z.string().describe('Full path; empty for a line that sums several projects.'),
   name: z
@@ -48,6 +49,7 @@ export const costsShape = z.object({
   span: spanShape,
   since: millis,
   until: millis,
+  instance: z.string().optional().describe('Base URL of the platform, if one was asked for.'),
   project: z.object({ id: z.number(), name: z.string() }).optional(),
   group: z.string().optional().describe('The group whose projects are counted.'),
   own: ownShape,

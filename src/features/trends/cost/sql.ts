@@ -48,9 +48,9 @@ export function costValues(row: CostRow): StepValue[] {
  */
 const groups: Readonly<Record<CostGroup, readonly string[]>> = {
   total: [],
-  project: ['project_id + 0 AS project_id'],
-  place: ['project_id + 0 AS project_id', `branch || '' AS name`],
-  job: ['project_id + 0 AS project_id', `job || '' AS name`],
+  project: ['project_id + 0 AS project_id', `instance || '' AS instance`],
+  place: ['project_id + 0 AS project_id', `instance || '' AS instance`, `branch || '' AS name`],
+  job: ['project_id + 0 AS project_id', `instance || '' AS instance`, `job || '' AS name`],
   branch: [`branch || '' AS name`],
   worker: [`worker || '' AS name`],
   day: ['bucket + 0 AS bucket'],
@@ -70,11 +70,12 @@ export function costsOn(reading: Reading): CostReads {
   return {
     retained: retainedCostsOn(reading),
     lines: async (by, query, limit) => {
-      const { since, until, projectId, group } = query
+      const { since, until, instance, projectId, group } = query
       const values: Value[] = [since, until, limit]
       const place = (value: Value): string => `?${values.push(value)}`
       const scope = [
         ...(projectId === undefined ? [] : [`AND project_id = ${place(projectId)}`]),
+        ...(instance === undefined ? [] : [`AND instance = ${place(instance)}`]),
         ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
       ].join(' ')
       const own = groups[by]
@@ -102,6 +103,7 @@ function lineOf(row: Row): CostLine {
   const known = (name: string): number | undefined =>
     Object.hasOwn(row, name) ? optional(number, name)(row) : undefined
   return {
+    ...(Object.hasOwn(row, 'instance') && { instance: text('instance')(row) }),
     ...{ projectId: known('project_id'), project: projectOf(row), bucket: known('bucket') },
     name: Object.hasOwn(row, 'name') ? text('name')(row) : '',
     ...{ runs: runsOf(row), totalMs: msOf(row), cost: costOf(row) },
@@ -125,10 +127,10 @@ const maxPaths = 20
 
 export function retainedCostsOn(reading: Reading): CostReads['retained'] {
   return async query => {
-    const { since, until, projectId, group, limit, max = maxRuns } = query
+    const { since, until, instance, projectId, group, limit, max = maxRuns } = query
     const sums = new RetainedSums()
     const paths = projectId === undefined ? undefined : await pathsOf(reading, query)
-    const runs = { since: since - olderBy, until, finishedSince: since, projectId, paths, group, max }
+    const runs = { since: since - olderBy, until, finishedSince: since, instance, projectId, paths, group, max }
     const [oldest, { backTo }] = await Promise.all([
       reading.ask('SELECT created_at FROM listed_runs WHERE {visible} ORDER BY created_at LIMIT 1'),
       readRetained(reading, runs, countInto(sums, query)),

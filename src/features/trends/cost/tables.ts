@@ -140,8 +140,12 @@ function branchCell({ name, project }: CostLine, isOfAll: boolean, base: string)
 }
 
 /** Renders a runner with a link to its trends, which identify a runner by its description. */
-function runnerCell({ name, runnerId, worker }: RunnerCostLine, { span, project }: Costs, base: string): Content {
-  const href = addressWith(`${base}/trends`, { span, runner: name, project: project?.id })
+function runnerCell(
+  { name, runnerId, worker }: RunnerCostLine,
+  { span, instance, project }: Costs,
+  base: string,
+): Content {
+  const href = addressWith(`${base}/trends`, { span, instance, runner: name, project: project?.id })
   const about = [runnerId !== undefined && `#${runnerId}`, worker !== '' && runnerTypeName(worker)]
     .filter(Boolean)
     .join(', ')

@@ -55,6 +55,12 @@ export interface TrendQuery extends TrendFilter, FiguresQuery {
   readonly step: TrendStep
 }
 
+/** A trends query that may be limited to one project. Projects of several instances may have the same id. */
+export interface ProjectQuery extends TrendQuery {
+  readonly instance?: string | undefined
+  readonly projectId?: number | undefined
+}
+
 /** The sums over a project's pipelines of one branch class. */
 export interface ProjectBranchTotals {
   readonly project: string
@@ -73,8 +79,7 @@ export const trendOrders = ['slowest', 'total', 'failing', 'flakiest', 'runs'] a
 export type TrendOrder = (typeof trendOrders)[number]
 
 /** A trends query by branch or by runner. Only the stored runs can answer it, because trend rows contain neither. */
-export interface RetainedQuery extends TrendQuery {
-  readonly projectId?: number | undefined
+export interface RetainedQuery extends ProjectQuery {
   readonly ref?: string | undefined
   /** The runner's description. If it is set, only jobs are counted, not pipelines. */
   readonly runner?: string | undefined
@@ -94,6 +99,8 @@ export type TrendTotal = Omit<TrendRow, 'bucket'>
 export interface TrendExtent {
   /** The project's full path; empty for all projects. */
   readonly project: string
+  /** The instance of the newest row; empty for all projects. */
+  readonly instance: string
   readonly first: Millis
   readonly last: Millis
 }
@@ -104,11 +111,7 @@ export interface TrendReads {
   /** Returns projects, ranked by their pipelines. */
   projects(by: TrendOrder, query: TrendQuery, limit: number): Promise<readonly TrendTotal[]>
   /** Returns ranked jobs of one project or of all projects. */
-  jobs(
-    by: TrendOrder,
-    query: TrendQuery & { readonly projectId?: number | undefined },
-    limit: number,
-  ): Promise<readonly TrendTotal[]>
+  jobs(by: TrendOrder, query: ProjectQuery, limit: number): Promise<readonly TrendTotal[]>
   /** Returns the totals of the given jobs of a project (job '': its pipelines), separately by branch class and pipeline name, in any order. */
   ofJobs(
     subject: Omit<TrendSubject, 'job'>,
@@ -123,10 +126,7 @@ export interface TrendViews extends TrendReads {
   /** Returns the sums by project and branch class, those with the most pipelines first. */
   projectBranches(query: TrendQuery, limit: number): Promise<readonly ProjectBranchTotals[]>
   /** Returns the pipeline names that have trend rows, in order, each with its project. */
-  names(
-    query: TrendQuery & { readonly projectId?: number | undefined },
-    limit: number,
-  ): Promise<readonly { readonly name: string; readonly project: string }[]>
+  names(query: ProjectQuery, limit: number): Promise<readonly { readonly name: string; readonly project: string }[]>
   /** Computes trends from the stored runs. It reads a limited number of runs, the newest first. */
   retained(query: RetainedQuery): Promise<RetainedFigures>
 }

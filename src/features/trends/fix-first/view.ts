@@ -7,6 +7,7 @@ import { costsIn } from '../cost/sql.ts'
 import { day, type TrendTotal } from '../counting/figures.ts'
 import { duration, figure, number } from '../../../console/layout/format.ts'
 import { fixSources, type FixSource, type FoundFix } from '../../../console/overview/overview-shape.ts'
+import { linkedInstance } from '../pages/lines.ts'
 import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
 import { millis, ms, type Shaped } from '../../../console/layout/shape.ts'
 import { sharedAnswer } from '../../../lib/shared-answer.ts'
@@ -85,8 +86,8 @@ async function ratesIn(parts: PagesParts, since: Millis, until: Millis): Promise
   ])
   if (total === undefined) return undefined
   const rate = ({ cost, totalMs }: CostLine): number => (totalMs === 0 ? 0 : cost / totalMs)
-  const rates = new Map(byJob.map(line => [`${line.projectId} ${line.name}`, rate(line)]))
-  return ({ projectId, job }) => rates.get(`${projectId} ${job}`) ?? rate(total)
+  const rates = new Map(byJob.map(line => [`${line.projectId} ${line.instance} ${line.name}`, rate(line)]))
+  return ({ instance, projectId, job }) => rates.get(`${projectId} ${instance} ${job}`) ?? rate(total)
 }
 
 /** Returns the problems to fix, the most expensive first. `rateOf` is undefined without prices. */
@@ -114,29 +115,34 @@ export const ownSources: readonly FixSource[] = [
     kind: 'failing',
     read: async (parts, since, until) => {
       const jobs = await trendsIn(parts).jobs('failing', { step: day, since, until }, maxRead.failing)
+      const instanceOf = linkedInstance(jobs)
       return jobs
         .filter(({ runs, failed }) => failed >= always.failures && failed >= runs * always.share)
-        .map(failingJob)
+        .map(job => failingJob(job, instanceOf(job)))
     },
   },
   {
     kind: 'superseded',
     read: async (parts, since, until) => {
       const projects = await costsIn(parts).lines('project', { since, until }, maxRead.projects)
-      return projects.map(({ projectId, project, wasted: { superseded } }) => ({
+      const instanceOf = linkedInstance(projects)
+      return projects.map(({ instance, projectId, project, wasted: { superseded } }) => ({
         ...{ subject: 'Superseded pipelines', project, weekMs: superseded.totalMs, cost: superseded.cost },
         why: 'Jobs ran for pipelines that were canceled because their branch had a newer one.',
-        path: addressWith('/cost', { project: projectId }),
+        path: addressWith('/cost', { instance: instanceOf({ instance }), project: projectId }),
       }))
     },
   },
 ]
 
-function failingJob({ projectId, project, job, runs, failed, totalMs }: TrendTotal): FoundFix {
+function failingJob(
+  { instance, projectId, project, job, runs, failed, totalMs }: TrendTotal,
+  linked: string | undefined,
+): FoundFix {
   return {
-    ...{ subject: job, project, of: { projectId, job }, weekMs: (totalMs * failed) / runs },
+    ...{ subject: job, project, of: { instance, projectId, job }, weekMs: (totalMs * failed) / runs },
     why: `Failed in ${failed === runs ? `all ${number(runs)}` : `${number(failed)} of ${number(runs)}`} runs.`,
-    path: addressWith('/trends', { project: projectId, job }),
+    path: addressWith('/trends', { instance: linked, project: projectId, job }),
   }
 }
 

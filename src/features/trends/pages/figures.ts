@@ -27,6 +27,8 @@ export type TrendPoint = Shaped<typeof pointShape>
 export interface AskedTrends extends TrendFilter {
   /** The period to show. If undefined, it depends on how far back the data goes. */
   readonly span?: Span | undefined
+  /** The platform's base URL. If undefined and several instances have a project with this ID, the one with the newest figures is shown. */
+  readonly instance?: string | undefined
   readonly projectId?: number | undefined
   /** The group's path, with a trailing slash. */
   readonly group?: string | undefined
@@ -49,6 +51,7 @@ export const trendsShape = z.object({
   step: ms,
   since: millis,
   until: millis,
+  instance: z.string().optional().describe('Base URL of the platform, if one was asked for.'),
   project: z.object({ id: z.number(), name: z.string() }).optional(),
   group: z.string().optional().describe('The group whose projects are counted.'),
   own: ownShape,
@@ -99,9 +102,11 @@ export async function trendsOf(
 ): Promise<Trends> {
   const stored = trendsIn(parts)
   const { projectId, group, own, job, ref, runner, branch, source, pipelineName } = asked
-  const subject: Partial<TrendSubject> =
-    projectId === undefined ? {} : { projectId, ...(job === undefined ? {} : { job }) }
-  const extent = await stored.extent(subject)
+  const named: Partial<TrendSubject> = projectId === undefined ? {} : { projectId, ...(job !== undefined && { job }) }
+  const asks = projectId !== undefined && asked.instance !== undefined
+  const extent = await stored.extent(asks ? { ...named, instance: asked.instance } : named)
+  const instance = projectId === undefined ? undefined : (asked.instance ?? extent?.instance)
+  const subject: Partial<TrendSubject> = instance === undefined ? named : { ...named, instance }
   const span = asked.span ?? openingSpan(extent, now)
   const { step, length } = spans[span]
   const until = now - (now % step) + step
@@ -112,7 +117,7 @@ export async function trendsOf(
   const isOfStored = ref !== undefined || runner !== undefined
   const jobsAreOfStored = isOfStored || source !== undefined || pipelineName !== undefined
   const counted = jobsAreOfStored
-    ? await stored.retained({ ...query, since: earlier.since, projectId, ref, runner })
+    ? await stored.retained({ ...query, since: earlier.since, instance, projectId, ref, runner })
     : undefined
   const jobFigures: TrendReads = counted?.figures ?? stored
   const figures = isOfStored || job !== undefined ? jobFigures : stored
@@ -124,16 +129,17 @@ export async function trendsOf(
   const [series, before, names, projects, jobs, added, projectBranches] = await Promise.all([
     figures.series(subject, query),
     isStoredBefore ? figures.series(subject, earlier) : [],
-    stored.names({ step, since: query.since, until, group, projectId }, maxNames),
+    stored.names({ step, since: query.since, until, group, instance, projectId }, maxNames),
     rankedProjects(figures, sorted.projects, query),
-    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, projectId }),
-    Promise.all(trendParts.of(parts).map(async one => one.read(parts, asked, query.since))),
+    rankedJobs(jobFigures, sorted.jobs, { query, earlier: isWholeBefore ? earlier : undefined, instance, projectId }),
+    Promise.all(trendParts.of(parts).map(async one => one.read(parts, { ...asked, instance }, query.since))),
     readsProjectBranches ? stored.projectBranches(query, maxProjectBranches) : undefined,
   ])
-  const name = projects.find(one => one.projectId === projectId)?.project ?? series[0]?.project
+  const name = series.at(-1)?.project ?? extent?.project
   const trends: Trends = {
     span,
     ...{ step, since: query.since, until },
+    instance: asks ? instance : undefined,
     project: projectId === undefined ? undefined : { id: projectId, name: name ?? String(projectId) },
     group,
     own,
@@ -160,7 +166,7 @@ export async function trendsOf(
   return Object.assign(trends, ...added) as Trends
 }
 
-/** Returns the data points for the charts. Rows of several instances with the same project ID are added up. */
+/** Returns the data points for the charts. */
 function pointsOf(series: readonly TrendRow[]): TrendPoint[] {
   return [...Map.groupBy(series, row => row.bucket)].map(([at, some]) => ({ at, ...figuresOf(some) }))
 }

@@ -13,6 +13,7 @@ import type { AskedTrends, Trends } from './figures.ts'
 export function askedTrends(query: URLSearchParams): AskedTrends {
   return {
     span: spanOf(query.get('span')),
+    instance: given(query, 'instance'),
     projectId: wholeNumber(query.get('project') ?? ''),
     group: groupIn(query),
     own: given(query, 'own'),
@@ -30,7 +31,7 @@ export function askedTrends(query: URLSearchParams): AskedTrends {
 /** Returns the address of the same trends with changed filters. Setting a filter to undefined removes it. */
 export function trendsLink(
   base: string,
-  { span, project, group: of, own, job, filter, sorted }: Trends,
+  { span, instance, project, group: of, own, job, filter, sorted }: Trends,
   changes: AskedTrends,
 ): string {
   const {
@@ -40,7 +41,7 @@ export function trendsLink(
     pipelineName,
     ...rest
   } = {
-    ...{ span, projectId: project?.id, group: of, own, job, ...filter, ...sorted },
+    ...{ span, instance, projectId: project?.id, group: of, own, job, ...filter, ...sorted },
     ...changes,
   }
   const { jobs, projects, ...others } = rest
@@ -52,8 +53,8 @@ export function trendsLink(
 }
 
 export function trendsForm(trends: Trends, { base, own }: RequestContext): Html {
-  const { span, project, group, job, filter, sorted, pipelineNames } = trends
-  const kept = { span, project: project?.id ?? group, job, ...sorted }
+  const { span, instance, project, group, job, filter, sorted, pipelineNames } = trends
+  const kept = { span, instance, project: project?.id ?? group, job, ...sorted }
   const isFiltered = Object.values(filter).some(value => value !== undefined)
   const clear = { branch: undefined, source: undefined, pipelineName: undefined, ref: undefined, runner: undefined }
   return html`<form class="filters card" method="get" action="${base}/trends" role="search" aria-label="Filter trends">

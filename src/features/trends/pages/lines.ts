@@ -25,6 +25,7 @@ export const figuresShape = z.object({
 export type Figures = Shaped<typeof figuresShape>
 
 export const lineShape = z.object({
+  instance: z.string().describe('Base URL of the platform.'),
   projectId: z.number(),
   project: z.string(),
   job: z.string(),
@@ -49,6 +50,12 @@ export const groupLineShape = z.object({
   meanMs: ms,
 })
 export type GroupLine = Shaped<typeof groupLineShape>
+
+/** Returns a function that returns the instance to name in a link to a line's project: none if all lines are of the same instance. */
+export function linkedInstance(lines: readonly { readonly instance?: string | undefined }[]) {
+  const areSeveral = new Set(lines.map(({ instance }) => instance)).size > 1
+  return ({ instance }: (typeof lines)[number]): string | undefined => (areSeveral ? instance : undefined)
+}
 
 /** The sort orders of table rows: those that the store supports, and those by which this file sorts up to `candidates` rows. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
@@ -82,31 +89,32 @@ interface Scope {
   readonly query: TrendQuery
   /** The query for the previous period; undefined if there is no comparison. */
   readonly earlier: TrendQuery | undefined
+  readonly instance: string | undefined
   readonly projectId: number | undefined
 }
 
 export async function rankedJobs(
   figures: TrendReads,
   sort: LineSort,
-  { query, earlier, projectId }: Scope,
+  { query, earlier, instance, projectId }: Scope,
 ): Promise<readonly TrendLine[]> {
   const by = orderOf(sort) ?? 'slowest'
-  const totals = await figures.jobs(by, { ...query, projectId }, by === sort ? shownLines.jobs : candidates)
-  const lines = totals.map(total => ({ ...lineOf(total), instance: total.instance }))
+  const totals = await figures.jobs(by, { ...query, instance, projectId }, by === sort ? shownLines.jobs : candidates)
+  const lines = totals.map(total => lineOf(total))
   const shown = (by === sort ? lines : sortedBy(lines, sort)).slice(0, shownLines.jobs)
-  if (earlier === undefined) return shown.map(({ instance: _, ...line }) => line)
+  if (earlier === undefined) return shown
   const before = new Map<string, Figures>()
   for (const some of Map.groupBy(shown, one => `${one.projectId} ${one.instance}`).values()) {
-    const [{ instance, projectId: of } = { instance: '', projectId: 0 }] = some
+    const [{ instance: its, projectId: of } = { instance: '', projectId: 0 }] = some
     const found = await figures.ofJobs(
-      { instance, projectId: of },
+      { instance: its, projectId: of },
       some.map(one => one.job),
       earlier,
     )
-    for (const [job, rows] of Map.groupBy(found, row => row.job)) before.set(`${of} ${job}`, figuresOf(rows))
+    for (const [job, rows] of Map.groupBy(found, row => row.job)) before.set(`${of} ${its} ${job}`, figuresOf(rows))
   }
-  return shown.map(({ instance: _, ...line }) => {
-    const its = before.get(`${line.projectId} ${line.job}`)
+  return shown.map(line => {
+    const its = before.get(`${line.projectId} ${line.instance} ${line.job}`)
     return its === undefined ? line : { ...line, before: its }
   })
 }
@@ -123,9 +131,20 @@ function sortedBy<Line extends TrendLine>(lines: readonly Line[], sort: LineSort
   return lines.toSorted((a, b) => value(b) - value(a))
 }
 
-function lineOf({ projectId, project, job, runs, failed, flaky, totalMs, durations, queues }: TrendTotal): TrendLine {
+function lineOf({
+  instance,
+  projectId,
+  project,
+  job,
+  runs,
+  failed,
+  flaky,
+  totalMs,
+  durations,
+  queues,
+}: TrendTotal): TrendLine {
   return {
-    ...{ projectId, project, job, runs, failed, flaky, totalMs },
+    ...{ instance, projectId, project, job, runs, failed, flaky, totalMs },
     meanMs: runs === 0 ? 0 : totalMs / runs,
     p50: roundPercentileOf(durations, 0.5),
     p95: roundPercentileOf(durations, 0.95),

@@ -1,5 +1,5 @@
 // The tables of the trends page: jobs and projects, sortable by column.
-import { candidates, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
+import { candidates, linkedInstance, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
 import { delta } from '../../../console/layout/delta.ts'
 import { duration, figure, number, percent } from '../../../console/layout/format.ts'
 import { alternatives, empty, table, type SortHead } from '../../../console/layout/frame.ts'
@@ -55,16 +55,18 @@ function column(head: string, sort: LineSort | undefined, cell: (line: TrendLine
 
 export function jobsTable(trends: Trends, base: string): Content {
   const { jobs, sorted } = trends
+  const instanceOf = linkedInstance([...jobs, ...trends.projects])
   if (jobs.length === 0) return empty(whenEmpty[sorted.jobs] ?? 'No jobs yet.')
   const columns: readonly LineColumn[] = [
     [
       'Job',
       undefined,
-      ({ projectId, project, job }) =>
+      ({ instance, projectId, project, job }) =>
         html`<span class="name"
-          ><a href="${trendsLink(base, trends, { projectId, job })}">${job}</a><br /><span class="dim"
-            >${pathText(project)}</span
-          ></span
+          ><a
+            href="${trendsLink(base, trends, { instance: instanceOf({ instance }) ?? trends.instance, projectId, job })}"
+            >${job}</a
+          ><br /><span class="dim">${pathText(project)}</span></span
         >`,
     ],
     column(
@@ -94,13 +96,18 @@ export function jobsTable(trends: Trends, base: string): Content {
 
 export function projectsTable(trends: Trends, base: string): Content {
   const { projects, sorted } = trends
+  const instanceOf = linkedInstance([...projects, ...trends.jobs])
   if (projects.length === 0) return empty('No projects yet.')
   const columns: readonly LineColumn[] = [
     [
       'Project',
       undefined,
-      ({ projectId, project }) =>
-        html`<span class="name"><a href="${trendsLink(base, trends, { projectId })}">${pathText(project)}</a></span>`,
+      ({ instance, projectId, project }) =>
+        html`<span class="name"
+          ><a href="${trendsLink(base, trends, { instance: instanceOf({ instance }), projectId })}"
+            >${pathText(project)}</a
+          ></span
+        >`,
     ],
     column('Pipelines', 'runs', ({ runs }) => number(runs)),
     column('Failed', 'failing', ({ failed }) => number(failed)),

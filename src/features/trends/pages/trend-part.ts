@@ -9,6 +9,7 @@ import { Slot } from '../../../lib/slot.ts'
 import type { z } from 'zod'
 
 export interface TrendScope {
+  readonly instance?: string | undefined
   readonly projectId?: number | undefined
   /** The group's path, with a trailing slash. */
   readonly group?: string | undefined

@@ -33,7 +33,7 @@ export function trendsPage(
   const { base } = context
   const scope = [project?.name ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   const of = [scope || 'All projects', job].filter(Boolean).join(', job ')
-  const all = trendsLink(base, trends, { projectId: undefined, job: undefined })
+  const all = trendsLink(base, trends, { instance: undefined, projectId: undefined, job: undefined })
   return {
     title: `Trends: ${of}`,
     content: html`

@@ -10,13 +10,6 @@ export function trendsOfRows(rows: readonly StoredTrendRow[], areOfJobs: boolean
   const within = ({ since, until }: { since: number; until: number }): StoredTrendRow[] =>
     rows.filter(({ bucket }) => bucket >= since && bucket < until)
 
-  const ranked = (some: readonly StoredTrendRow[], by: TrendOrder, limit: number): TrendTotal[] =>
-    summed(some, row => `${row.projectId} ${row.job}`)
-      .filter(row => least[by](row))
-      .sort((a, b) => order[by](a, b) || a.projectId - b.projectId || (a.job < b.job ? -1 : 1))
-      .slice(0, limit)
-      .map(row => withoutBucket(withoutKind(row)))
-
   return {
     series: async ({ projectId, job }, query) => {
       const wanted = within(query).filter(row => {
@@ -52,6 +45,15 @@ export function trendsOfRows(rows: readonly StoredTrendRow[], areOfJobs: boolean
       return summed(wanted, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(withoutBucket)
     },
   }
+}
+
+/** Adds up the rows of each project or job, and ranks the sums. Projects of several instances may have the same id. */
+export function ranked(rows: readonly StoredTrendRow[], by: TrendOrder, limit: number): TrendTotal[] {
+  return summed(rows, row => `${row.projectId} ${row.instance} ${row.job}`)
+    .filter(row => least[by](row))
+    .sort((a, b) => order[by](a, b) || a.projectId - b.projectId || (a.job < b.job ? -1 : 1))
+    .slice(0, limit)
+    .map(row => withoutBucket(withoutKind(row)))
 }
 
 const least: Readonly<Record<TrendOrder, (row: TrendRow) => boolean>> = {

@@ -6,8 +6,9 @@ import type { Reading, ScopedSql } from '../../../core/store/sql/reading.ts'
 import type { Value } from '../../../core/store/sql/statements.ts'
 import { retainedOn } from './stored-runs.ts'
 import type { Reads } from '../../../core/store/ports/reads.ts'
-import { summed, withoutKind } from './in-memory.ts'
-import { day, type StoredTrendRow, type TrendFilter, type TrendOrder, type TrendQuery } from '../counting/figures.ts'
+import { ranked, summed, withoutKind } from './in-memory.ts'
+import { day, type ProjectQuery, type StoredTrendRow, type TrendFilter, type TrendOrder } from '../counting/figures.ts'
+import type { TrendQuery } from '../counting/figures.ts'
 import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
 
@@ -67,39 +68,42 @@ export function trendsOn(reading: Reading): TrendViews {
          GROUP BY ${project} ${orders[by]}, ${project} LIMIT ?4`,
         values,
       )
-      return details(totals, query)
+      return details(totals, query, by, limit)
     },
     jobs: async (by, query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
-      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const of = projectIn(query, values)
       const totals = await ask(
         `SELECT ${project} AS project_id, ${job} AS job FROM trends
          WHERE step = ?1 AND bucket >= ?2 AND bucket < ?3 AND ${of} AND job <> '' AND {visible} ${filter(query, values)}
          GROUP BY ${project}, ${job} ${orders[by]}, ${project}, ${job} LIMIT ?4`,
         values,
       )
-      return details(totals, query)
+      return details(totals, query, by, limit)
     },
     ofJobs: async ({ instance, projectId }, jobs, query) => {
       const subjects = jobs.map(name => ({ projectId, job: name }))
       const rows = (await rowsOf(subjects, query)).filter(row => row.instance === instance)
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
-    extent: async ({ projectId = 0, job: name = '' }) => {
+    extent: async ({ instance, projectId = 0, job: name = '' }) => {
       // The all-pipelines rows belong to no project, so a user who is limited to some projects gets their projects' rows instead.
       const isOfAll = projectId === 0 && scope.bounds !== 'none'
+      const values: Value[] = [day, projectId, name]
+      const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
       const of = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
       const end = async (order: string): Promise<Row | undefined> => {
         const [row] = await ask(
-          `SELECT bucket, project FROM trends WHERE step = ?1 AND ${of} AND job = ?3 AND bucket > 0 AND {visible}
+          `SELECT bucket, project, instance FROM trends WHERE step = ?1 AND ${of} AND job = ?3 AND bucket > 0 AND {visible} ${one}
            ORDER BY ${order} LIMIT 1`,
-          [day, projectId, name],
+          values,
         )
         return row
       }
       const [first, last] = await Promise.all([end('bucket'), end('bucket DESC')])
       if (first === undefined || last === undefined) return undefined
-      return { project: isOfAll ? '' : text('project')(last), first: bucketOf(first), last: bucketOf(last) }
+      const [path, its] = isOfAll ? ['', ''] : [text('project')(last), text('instance')(last)]
+      return { project: path, instance: its, first: bucketOf(first), last: bucketOf(last) }
     },
     projectBranches: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
@@ -107,14 +111,14 @@ export function trendsOn(reading: Reading): TrendViews {
         `SELECT max(project) AS project, branch || '' AS branch, CAST(sum(runs) AS bigint) AS runs,
                 CAST(sum(failed) AS bigint) AS failed, CAST(sum(total_ms) AS bigint) AS total_ms
          FROM trends WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND project_id > 0 AND {visible} ${filter(query, values)}
-         GROUP BY ${project}, branch || '' ORDER BY sum(runs) DESC, ${project}, branch || '' LIMIT ?4`,
+         GROUP BY ${project}, instance || '', branch || '' ORDER BY sum(runs) DESC, ${project}, branch || '' LIMIT ?4`,
         values,
       )
       return rows.map(placeOf)
     },
     names: async (query, limit) => {
       const values: Value[] = [...timesOf(query), limit]
-      const of = query.projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(query.projectId)}`
+      const of = projectIn(query, values)
       const rows = await ask(
         `SELECT DISTINCT pipeline_name AS name, project FROM trends
          WHERE step = ?1 AND job = '' AND bucket >= ?2 AND bucket < ?3 AND ${of} AND pipeline_name <> '' AND {visible} ${filter({ group: query.group }, values)}
@@ -126,19 +130,20 @@ export function trendsOn(reading: Reading): TrendViews {
     retained: retainedOn(reading),
   }
 
-  /** Adds up each subject's rows. The result is in the order of the subjects. */
-  async function details(subjects: readonly Row[], query: TrendQuery): Promise<TrendTotal[]> {
+  /**
+   * Adds up the rows of the chosen subjects, and ranks the sums. The subjects are chosen by project ids, without their instances, because the index
+   * on time lacks these.
+   */
+  async function details(
+    subjects: readonly Row[],
+    query: ProjectQuery,
+    by: TrendOrder,
+    limit: number,
+  ): Promise<TrendTotal[]> {
     const wanted = subjects.map(row => ({ projectId: projectOf(row), job: jobOf(row) }))
+    const { instance } = query
     const found = await rowsOf(wanted, query)
-    const sums = new Map(
-      summed(found, row => `${row.projectId} ${row.job}`).map(row => [`${row.projectId} ${row.job}`, row]),
-    )
-    return wanted.flatMap(one => {
-      const sum = sums.get(`${one.projectId} ${one.job}`)
-      if (sum === undefined) return []
-      const { bucket: _, ...total } = withoutKind(sum)
-      return [total]
-    })
+    return ranked(instance === undefined ? found : found.filter(row => row.instance === instance), by, limit)
   }
 
   /** Reads the rows of many subjects in one statement, because each statement is a round trip to PostgreSQL. */
@@ -182,6 +187,12 @@ function filter(
     ),
     ...(group === undefined ? [] : [`AND ${inScope('project', group, place)}`]),
   ].join(' ')
+}
+
+/** Returns the SQL condition for one project or for all projects, and appends its values to `values`. */
+function projectIn({ instance, projectId }: ProjectQuery, values: Value[]): string {
+  const of = projectId === undefined ? 'project_id > 0' : `project_id = ?${values.push(projectId)}`
+  return instance === undefined ? of : `${of} AND instance = ?${values.push(instance)}`
 }
 
 function timesOf({ step, since, until }: TrendQuery): [number, number, number] {

@@ -27,7 +27,7 @@ const atOnce = { first: 20, runs: 100, jobs: 1_000 }
 /** The selection of runs to read. `since` and `until` limit their creation time. */
 export interface RetainedRuns extends Pick<
   RetainedQuery,
-  'since' | 'until' | 'group' | 'projectId' | 'ref' | 'source'
+  'since' | 'until' | 'group' | 'instance' | 'projectId' | 'ref' | 'source'
 > {
   /** Runs that finished before this time are left out. */
   readonly finishedSince?: Millis | undefined
@@ -79,7 +79,7 @@ export async function readRetained(
 
 /** Returns the statement that lists runs, newest first. It uses the index on paths, refs, sources or times. */
 function walk(
-  { since, until, finishedSince, projectId, ref, source, max }: RetainedRuns,
+  { since, until, finishedSince, instance, projectId, ref, source, max }: RetainedRuns,
   path: string | undefined,
 ): [ScopedSql, Value[]] {
   const values: Value[] = [since, until]
@@ -92,6 +92,7 @@ function walk(
     ref === undefined && source !== undefined ? `source = ?${values.push(source)}` : undefined,
     // `+ 0` keeps the database from using an index on `project_id` for this condition; `finished_at + 0` does the same for finish times.
     projectId === undefined ? undefined : `project_id + 0 = ?${values.push(projectId)}`,
+    instance === undefined ? undefined : `instance = ?${values.push(instance)}`,
   ].filter(one => one !== undefined)
   return [
     `SELECT run_id, created_at, project FROM listed_runs WHERE created_at >= ?1 AND created_at < ?2 AND {visible}
