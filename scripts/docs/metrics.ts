@@ -169,7 +169,7 @@ const cardinality = `The ref of a merge request pipeline is \`${mergeRequestRefs
 
 const scraping = `\`/metrics\` on the admin listener shows the same totals in the Prometheus text format, with the labels
 ${projectLabels.map(code).join(', ')}. Dots become underscores, and counters end in \`_total\` (\`cicd_pipeline_run_count_total\`). Projects hidden by
-\`PIPESPAN_PAGES_HIDE\` are left out. It has the same access rules as the pages: without an admin token, only from this machine, as \`localhost\` or \`127.0.0.1\`; with an admin token, for everyone who sends it as a bearer token
+\`PIPESPAN_PAGES_HIDE\` are left out, and all pipelines if \`PIPESPAN_OBSERVABILITY_EXPORT\` does not contain \`metrics\`. It has the same access rules as the pages: without an admin token, only from this machine, as \`localhost\` or \`127.0.0.1\`; with an admin token, for everyone who sends it as a bearer token
 ([Prometheus](operating.md#health-and-metrics)). \`PIPESPAN_METRICS_OPEN=true\` opens it to everyone.`
 
 const ownMetrics = `Available on \`/metrics\`, and sent over OTLP with \`service.name\` = \`pipespan\` if \`PIPESPAN_SELF_TELEMETRY=true\`, together with spans of slow operations. Several replicas on one store all report what the store contains: for the gauges
