@@ -285,7 +285,10 @@ describe('the command `pipespan enforcement`', () => {
     instance.enforced = false
     await writeFile(file, instance.add('pipespan').value)
     instance.misbehaveOnce('POST', '/v1/traces', { status: 503 })
-    expect(await enforcement('on')).toMatchObject({ code: 5, err: expect.stringContaining('responded with 503') as unknown })
+    expect(await enforcement('on')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('responded with 503') as unknown,
+    })
     expect(instance.enforced).toBe(false)
   })
 
