@@ -1,38 +1,14 @@
 // Tests how deliveries become observations. Every payload file in test/fixtures/webhooks becomes the observation in the file of the same name in
 // `observations/`.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
-import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
-import { eventFile } from '../../fixtures/event-files.ts'
-import { everyEvent } from '../../../src/platform/webhook/event-selection.ts'
-import { parseDelivery, type Delivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
-import { profiles } from '../../../src/daemon/profile.ts'
+import { parseDelivery } from '../../../src/platform/webhook/parse-delivery.ts'
+import { bytesOf, folder, jsonOf, observe, parse, plain, reasonOf } from './parse-body.ts'
 
-const folder = new URL('../../fixtures/webhooks/', import.meta.url)
 const files = readdirSync(folder).map(file => file.replace(/\.json$/, ''))
-const bytesOf = (name: string) => readFileSync(new URL(`${name}.json`, folder))
-const jsonOf = (name: string) => JSON.parse(bytesOf(name).toString()) as Record<string, never>
-
-const plain: ParseOptions = { profile: profiles.generic, traceparent: false }
-
-function parse(body: unknown, delivery: Partial<Delivery> = {}, options = plain) {
-  return parseDelivery({ body: Buffer.from(JSON.stringify(body)), ...delivery }, options)
-}
-
-function observe(body: unknown, delivery: Partial<Delivery> = {}, options = plain) {
-  const parsed = parse(body, delivery, options)
-  if (parsed.outcome !== 'observation') throw new Error(JSON.stringify(parsed))
-  return parsed.observation
-}
-
-function reasonOf(body: unknown, delivery: Partial<Delivery> = {}, options = plain): string {
-  const parsed = parse(body, delivery, options)
-  return parsed.outcome === 'unparseable' ? parsed.reason : `no failure: ${parsed.outcome}`
-}
 
 describe('a webhook payload file', () => {
-  it.each(files)('turns %s into exactly the observation in the file beside this test', async name => {
+  it.each(files)('turns the payload file %s into exactly the stored observation', async name => {
     const parsed = parseDelivery({ body: bytesOf(name) }, plain)
     await expect(JSON.stringify(parsed, null, 2) + '\n').toMatchFileSnapshot(`observations/${name}.snap`)
   })
@@ -103,72 +79,6 @@ describe('a boolean field in a payload', () => {
   })
 })
 
-describe('the platform instance of a delivery', () => {
-  const body = jsonOf('pipeline-failed')
-  const platformUrl = 'https://configured.example.com/'
-
-  it("takes the instance from the header if it matches the project, otherwise from the configured URL, or else from the project's origin", () => {
-    const header = { instance: 'HTTPS://Git.Example.com:443/' }
-    expect(observe(body, header, { ...plain, platformUrl }).key.instance).toBe('https://git.example.com')
-    expect(observe(body, {}, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
-    expect(observe(body).key.instance).toBe('https://git.example.com')
-  })
-
-  it('ignores an invalid instance header', () => {
-    expect(observe(body, { instance: 'not a URL' }).key.instance).toBe('https://git.example.com')
-    expect(observe(body, { instance: 'ftp://x' }, { ...plain, platformUrl }).key.instance).toBe(
-      'https://configured.example.com',
-    )
-  })
-
-  it("keeps the instance's relative URL root, which is not part of the project's path", () => {
-    const job = jsonOf('job-failed') as object
-    const moved = { ...job, repository: { homepage: 'https://example.com/git/acme/shop/checkout' } }
-    const { key, project } = observe(moved, { instance: 'https://example.com/git/' })
-    expect(key.instance).toBe('https://example.com/git')
-    expect(project.path).toBe('acme/shop/checkout')
-  })
-
-  it.each([
-    'https://evil.example',
-    'https://git.example.com:8443',
-    'http://git.example.com',
-    'https://git.example.com/evil',
-  ])('ignores an unsigned instance header that contradicts the project: %s', instance => {
-    expect(observe(body, { instance }).key.instance).toBe('https://git.example.com')
-    expect(observe(body, { instance }, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
-  })
-
-  it("ignores an instance header that contains part of the project's path", () => {
-    const project = { id: 4, web_url: 'https://example.com/git/acme/shop/checkout' }
-    const reported = { object_attributes: { id: 31, status: 'running' }, project, builds: [] }
-    const header = { event: 'Pipeline Hook', instance: 'https://example.com/git/acme' }
-    expect(observe(reported, header).key.instance).toBe('https://example.com/git/acme')
-    const full = { ...reported, project: { ...project, path_with_namespace: 'acme/shop/checkout' } }
-    expect(observe(full, header).key.instance).toBe('https://example.com')
-    expect(observe(full, { ...header, instance: 'https://example.com/git' }).key.instance).toBe(
-      'https://example.com/git',
-    )
-  })
-
-  it('reads the instance from the header if the payload has no project URL and no platform URL is configured', () => {
-    const reported = { object_attributes: { id: 31, status: 'running' }, project: { id: 2 }, builds: [] }
-    const header = { event: 'Pipeline Hook', instance: 'https://git.example.com/' }
-    expect(observe(reported, header).key.instance).toBe('https://git.example.com')
-    expect(observe(reported, header, { ...plain, platformUrl }).key.instance).toBe('https://configured.example.com')
-  })
-
-  it('names the missing header and says what to configure if the instance is unknown', () => {
-    const lost = { object_attributes: { id: 1, status: 'running' }, project: { id: 2 }, builds: [] }
-    expect(reasonOf(lost)).toBe(
-      'The delivery does not name its instance: it has no usable X-Service-Instance header and no web URL of its project. ' +
-        'Set PIPESPAN_PLATFORM_URL.',
-    )
-    expect(reasonOf(lost, {}, { ...plain, profile: profiles.gitlab })).toContain('X-Gitlab-Instance')
-    expect(reasonOf({ ...lost, project: { id: 2, web_url: 'javascript:alert(1)' } })).toContain('instance')
-  })
-})
-
 describe('a pipeline event from a webhook', () => {
   const base = {
     object_attributes: { id: 31, status: 'running' },
@@ -207,7 +117,7 @@ describe('a pipeline event from a webhook', () => {
     [{ ...base, object_attributes: { id: 31, status: 'x'.repeat(65) } }, 'object_attributes.status'],
     [{ ...base, object_attributes: { id: null, status: null } }, 'object_attributes.id, object_attributes.status'],
     [{ ...base, project: { web_url: 'https://git.example.com/a/b' } }, 'project.id'],
-  ])('rejects a pipeline event, with the name of the missing field (%#)', (body, fields) => {
+  ])('rejects a pipeline event and names the missing field (%#)', (body, fields) => {
     expect(reasonOf(body, event)).toBe(
       `The pipeline event has no usable ${fields}. If its webhook has a custom template, remove it: ` +
         "only the platform's standard payload can be decoded.",
@@ -361,99 +271,5 @@ describe('a job event from a webhook', () => {
     // In a job event, the commit's id is the pipeline's id, but it is not used if `pipeline_id` is missing.
     const body = { ...base, commit: { id: 31 }, [field]: undefined }
     expect(reasonOf(body, delivery)).toContain(`The job event has no usable ${named}.`)
-  })
-})
-
-describe("a pipeline's variables in a payload", () => {
-  const body = jsonOf('pipeline-merge-request')
-  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-
-  it("never includes a pipeline's variables in an observation", () => {
-    expect(JSON.stringify(observe(body))).not.toMatch(/planted|TRACEPARENT|0af7651916cd43dd/)
-  })
-
-  it("reads only the traceparent from a pipeline's variables, if configured to do so", () => {
-    const observation = observe(body, {}, { ...plain, traceparent: true })
-    expect(observation.pipeline?.facts.traceparent).toBe(traceparent)
-    expect(JSON.stringify(observation)).not.toContain('planted')
-  })
-
-  describe('variables named in attribute rules', () => {
-    const wantedOf = (...variables: string[]) => createWantedFacts({ labels: [], variables }, createTextRedaction([]))
-    const event = (variables: unknown): object => {
-      const whole = body as Record<string, object>
-      return { ...whole, object_attributes: { ...whole.object_attributes, variables } }
-    }
-    const variablesOf = (variables: unknown, ...names: string[]): unknown =>
-      observe(event(variables), {}, { ...plain, wanted: wantedOf(...names) }).pipeline?.facts.variables
-    const listed = [
-      { key: 'TEAM', value: 'payments' },
-      { key: 'TEAM_KEY', value: 'planted-value' },
-      { key: 'team', value: 'planted-value' },
-      { key: 'TEAM', value: 'second' },
-      { key: 'TIER', value: 1 },
-      null,
-    ]
-
-    it('reads only variables with the exact configured names, and the first variable if a name is repeated', () => {
-      expect(variablesOf(listed, 'TEAM', 'TIER', 'ABSENT')).toEqual({ TEAM: 'payments' })
-      expect(variablesOf(listed, 'TEAM*', '.*', '')).toEqual({})
-      expect(variablesOf(listed)).toBeUndefined()
-      expect(variablesOf(undefined, 'TEAM')).toBeUndefined()
-      const all = JSON.stringify(observe(event(listed), {}, { ...plain, wanted: wantedOf('TEAM') }))
-      expect(all).not.toMatch(/planted|second/)
-    })
-
-    it('redacts the values of variables and truncates them to a maximum length', () => {
-      const secrets = [
-        { key: 'TEAM', value: `glpat-${'a1B2'.repeat(5)}` },
-        { key: 'DB_PASSWORD', value: 'hunter2-hunter2' },
-        { key: 'LONG', value: 'x'.repeat(300) },
-      ]
-      const read = variablesOf(secrets, 'TEAM', 'DB_PASSWORD', 'LONG')
-      expect(JSON.stringify(read)).not.toMatch(/a1B2|hunter2/)
-      expect(read).toMatchObject({ TEAM: '[REDACTED]', LONG: 'x'.repeat(256) })
-    })
-  })
-})
-
-describe("a merge request's labels", () => {
-  const mine = 'team::payments'
-  const secret = `team::glpat-${'a1B2'.repeat(5)}`
-  const labels = [
-    { title: 'workflow::review' },
-    { title: mine },
-    'team::basket',
-    { name: 'team' },
-    7,
-    null,
-    { title: 3 },
-  ]
-  const wanted = createWantedFacts({ labels: ['team::'], variables: [] }, createTextRedaction([]))
-  const event = (labelled: unknown): object => {
-    const body = jsonOf('pipeline-merge-request') as Record<string, object>
-    return { ...body, merge_request: { ...body.merge_request, labels: labelled } }
-  }
-  const labelsOf = (labelled: unknown, options: ParseOptions = { ...plain, wanted }): unknown =>
-    observe(event(labelled), {}, options).pipeline?.facts.labels
-
-  it('reads only labels that begin with a configured prefix', () => {
-    expect(labelsOf(labels)).toEqual(['team::basket', mine])
-    expect(labelsOf([])).toEqual([])
-    for (const none of [undefined, null, 'team::basket', {}]) expect(labelsOf(none)).toBeUndefined()
-    expect(labelsOf(labels, plain)).toBeUndefined()
-  })
-
-  it('redacts and truncates labels, and limits them to sixteen', () => {
-    expect(JSON.stringify(labelsOf([secret]))).toContain('REDACTED')
-    expect(labelsOf([`team::${'x'.repeat(300)}`])).toEqual([`team::${'x'.repeat(250)}`])
-    expect(labelsOf(Array.from({ length: 50 }, (_, n) => `team::${n}`))).toHaveLength(16)
-  })
-
-  it('also reads labels from merge request events', () => {
-    const change = { ...(JSON.parse(eventFile('change').text) as object), labels }
-    const parsed = parse(change, {}, { ...plain, wanted, events: everyEvent })
-    expect(parsed).toMatchObject({ outcome: 'event', event: { labels: ['team::basket', mine] } })
-    expect(parse(change, {}, { ...plain, events: everyEvent })).not.toHaveProperty('event.labels')
   })
 })
