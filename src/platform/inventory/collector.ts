@@ -133,7 +133,7 @@ export async function unless<T>(kinds: readonly PlatformErrorKind[], answer: Pro
 }
 
 /** The error kinds for objects that do not exist or are not visible to the token. */
-export const hidden = ['not-found', 'forbidden'] as const
+export const hiddenKinds = ['not-found', 'forbidden'] as const
 
 export const minute = 60_000
 export const hour = 60 * minute

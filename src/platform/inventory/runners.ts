@@ -6,7 +6,7 @@
 // job. For these, the collector requests each runner's running jobs.
 import { z } from 'zod'
 import { maybe, wireFlag, wireId, wireText, wireTexts, wireTime } from '../rest/wire-field.ts'
-import { collector, hidden, minute, since, unless } from './collector.ts'
+import { collector, hiddenKinds, minute, since, unless } from './collector.ts'
 import type { Asking } from '../port/asking.ts'
 
 /** Maximum number of runners whose details are requested in one collection round. Each takes a separate request. */
@@ -52,7 +52,7 @@ export const runners = collector({
     const all: (Details & { readonly is: State; readonly name: string })[] = []
     for (const [index, listed] of items.entries()) {
       const mayAsk = index < maxRunners
-      const one = { ...listed, ...(mayAsk && (await unless(hidden, ask.one(`/runners/${listed.id}`, details)))) }
+      const one = { ...listed, ...(mayAsk && (await unless(hiddenKinds, ask.one(`/runners/${listed.id}`, details)))) }
       all.push({ ...one, is: await stateOf(one, mayAsk, ask), name: one.description ?? String(one.id) })
     }
     return { all, detailed: all.slice(0, maxRunners), omitted: left + Math.max(0, all.length - maxRunners) }
@@ -96,7 +96,7 @@ async function stateOf(one: Details, mayAsk: boolean, ask: Asking): Promise<Stat
   if (execution === 'active') return 'busy'
   if (status !== 'online') return 'offline'
   if (execution === undefined && mayAsk) {
-    const jobs = await unless(hidden, ask.all(`/runners/${id}/jobs`, runningJob, { status: 'running' }, 1))
+    const jobs = await unless(hiddenKinds, ask.all(`/runners/${id}/jobs`, runningJob, { status: 'running' }, 1))
     if ((jobs?.items.length ?? 0) > 0) return 'busy'
   }
   return paused === true ? 'offline' : 'available'

@@ -10,7 +10,7 @@
 //
 // A blocked owner is reported each time that the platform blocks the account, because schedules with a blocked owner create no pipelines.
 import { z } from 'zod'
-import { collector, hidden, minute, since, unless, until } from './collector.ts'
+import { collector, hiddenKinds, minute, since, unless, until } from './collector.ts'
 import { maybe, wireFlag, wireId, wireText, wireTime } from '../rest/wire-field.ts'
 import type { CollectedEvent } from '../../model/inventory.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -124,7 +124,7 @@ export const schedules = collector({
     const judged = []
     for (const listed of items) {
       const one = `${path}/pipeline_schedules/${listed.id}`
-      const detailed = listed.active === true ? await unless(hidden, ask.one(one, schedule)) : undefined
+      const detailed = listed.active === true ? await unless(hiddenKinds, ask.one(one, schedule)) : undefined
       const found = { ...listed, ...detailed }
       judged.push({ found, ...judge(found, before[found.id], now, detailed !== undefined) })
     }

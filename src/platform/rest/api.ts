@@ -1,7 +1,7 @@
 // Sends requests to the API: builds URLs, parses responses as JSON, and validates them against schemas. An invalid response is an error. Invalid
 // items in a list are omitted, and their missing fields are logged.
 import type { z } from 'zod'
-import { allOf, createListEnd, cutMessage, nextPage, type CutBy } from './pages.ts'
+import { allOf, createListEnd, truncationWarning, nextPage, type TruncationReason } from './pages.ts'
 import { errorOfAnswer } from './errors.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { PlatformError, type CallOptions, type ListOptions, type Page, type ResourceId } from '../port.ts'
@@ -119,10 +119,10 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
   }
 
   /** Warns about a truncated list once per project or group, even if many of its pipelines have such a list. */
-  function reportCut(by: CutBy, left: number, endpoint: string, detail?: string): void {
+  function reportTruncation(by: TruncationReason, left: number, endpoint: string, detail?: string): void {
     onLeftOut?.(nameOf(endpoint), left)
     const list = endpoint.replace(/(?<=\/(?:pipelines|hooks)\/)\d+/, ':id')
-    warnOnce(`${list} is cut`, { endpoint, left, detail }, cutMessage(by, list))
+    warnOnce(`${list} is cut`, { endpoint, left, detail }, truncationWarning(by, list))
   }
 
   /** Warns once per host, because every further page of every list links to the same host. */
@@ -162,7 +162,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
           // The platform limits how far a list can be paged by offset. The pages before the rejected one remain valid.
           if (page === 1 || !(error instanceof PlatformError && error.kind === 'refused')) throw error
           const by = url.searchParams.has('page') ? 'offset' : 'refusal'
-          reportCut(by, 1, error.endpoint ?? path, error.detail)
+          reportTruncation(by, 1, error.endpoint ?? path, error.detail)
         })
         if (answer === undefined) {
           yield { items: [], left: 1 }
@@ -176,7 +176,7 @@ export function createApi({ base, requester, maxBytes, log, onLeftOut }: ApiOpti
           ...{ address: url.pathname + url.search, items: json, ...following },
           total: Number(headers['x-total']) || 0,
         })
-        if (cut !== undefined) reportCut(cut.by, cut.left, endpoint)
+        if (cut !== undefined) reportTruncation(cut.by, cut.left, endpoint)
         reportAbsent(endpoint, items, wanted)
         yield {
           ...knownOf({ next, servedAt: servedAt(headers), left: cut?.left }),

@@ -1,7 +1,7 @@
 // The platform's webhooks: how they are listed, created and edited, how the daemon recognises its own, and how their stored deliveries are read.
 import { z } from 'zod'
 import { allOf } from './pages.ts'
-import { everyFlag } from '../webhook/event-selection.ts'
+import { allEventFlags } from '../webhook/event-selection.ts'
 import { knownOf } from '../../model/versioned.ts'
 import { maybe, wireFlag, wireId, wireList, wireSeconds, wireText, wireTime } from './wire-field.ts'
 import { readVariablesAlone } from '../wanted-facts.ts'
@@ -12,10 +12,12 @@ import type { HookDelivery, HookOwner, HookWish, PlatformClient, PlatformHook } 
 const text = maybe(wireText)
 const flag = maybe(wireFlag)
 
-const eventFlags = Object.fromEntries(everyFlag.map(name => [name, flag]))
+const eventFlags = Object.fromEntries(allEventFlags.map(name => [name, flag]))
 
 function flagsOf(hook: Readonly<Record<string, unknown>>): Record<string, boolean> {
-  return Object.fromEntries(everyFlag.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])))
+  return Object.fromEntries(
+    allEventFlags.flatMap(name => (hook[name] === undefined ? [] : [[name, hook[name] === true]])),
+  )
 }
 
 const urlVariable = z.object({ key: wireText })

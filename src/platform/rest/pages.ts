@@ -57,14 +57,15 @@ const minPage = 50
  * Why a list is truncated: it is longer than the maximum, its pages repeat, or the platform rejects a further page, either because of its number
  * (`offset`) or for another reason.
  */
-export type CutBy = 'length' | 'repetition' | 'offset' | 'refusal'
+export type TruncationReason = 'length' | 'repetition' | 'offset' | 'refusal'
 
 export interface PageEnd {
   /** The items of the page, without those beyond the maximum number of items in the list. */
   readonly items: readonly unknown[]
   readonly next: string | undefined
   readonly cut?:
-    { readonly by: CutBy; /** At least this many items are left unread. */ readonly left: number } | undefined
+    | { readonly by: TruncationReason; /** At least this many items are left unread. */ readonly left: number }
+    | undefined
 }
 
 export interface ListPage {
@@ -101,7 +102,7 @@ function keyOf(item: unknown): string {
 }
 
 /** Returns the warning about a truncated list. */
-export function cutMessage(by: CutBy, endpoint: string): string {
+export function truncationWarning(by: TruncationReason, endpoint: string): string {
   const { what, remedy } = {
     length: {
       what: 'has more items than Pipespan reads',

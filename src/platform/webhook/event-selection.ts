@@ -28,9 +28,9 @@ export function selectEvents(words: readonly string[]): EventSelection {
 }
 
 /** All webhook flags that subscribe to events in this table. */
-export const everyFlag: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
+export const allEventFlags: readonly string[] = [...new Set(eventTable.flatMap(({ flags }) => flags))]
 
-export const noEvent: EventSelection = selectEvents([])
+export const noEvents: EventSelection = selectEvents([])
 
 /** A selection of all events. It is used to read stored deliveries, whichever events the configuration selects. */
 export const everyEvent: EventSelection = selectEvents(eventWords)

@@ -3,7 +3,7 @@
 import { Fault, PayloadError } from '../../lib/fault.ts'
 import { eventKindOf, eventKindOfHeader, type EventKind } from './event-kind.ts'
 import { readEvent } from './read-event.ts'
-import { noEvent, type EventSelection } from './event-selection.ts'
+import { noEvents, type EventSelection } from './event-selection.ts'
 import { createTextRedaction, type RedactText } from '../../lib/text-redaction.ts'
 import { readJobHook, readPipelineHook } from './payload.ts'
 import { readObject, type WireObject } from '../wire-read.ts'
@@ -33,7 +33,7 @@ const decoder = new TextDecoder()
 
 /** Parses a webhook delivery. Parsing a body of 25 MiB blocks the event loop for about a quarter of a second. */
 export function parseDelivery(delivery: Delivery, options: ParseOptions): Parsed {
-  const { events = noEvent } = options
+  const { events = noEvents } = options
   const named = eventKindOfHeader(delivery.event)
   const json = objectIn(delivery.body)
   // If the body is not JSON, only the header can name the event kind.
@@ -76,7 +76,7 @@ function ignored(kind: EventKind): Parsed {
 }
 
 function read(json: WireObject, kind: EventKind, { instance }: Delivery, options: ParseOptions): Parsed {
-  const { events = noEvent, profile, redactText = redactKnownShapes } = options
+  const { events = noEvents, profile, redactText = redactKnownShapes } = options
   const context: HookContext = { ...options, instance, instanceHeader: `${profile.headerPrefix}Instance` }
   if (kind === 'pipeline') return { outcome: 'observation', ...readPipelineHook(json, context) }
   if (kind === 'job') return { outcome: 'observation', ...readJobHook(json, context) }
@@ -92,7 +92,7 @@ function unreadable(error: unknown): Fault {
 }
 
 /** Number of bytes that are kept of a body that is not JSON. */
-export const keptOfText = 4_096
+export const maxUndecodedBytes = 4_096
 
 /**
  * Returns the body without fields named `variables`, at any depth. If the body is not JSON, or is too deeply nested to be serialized again, only its
@@ -108,7 +108,7 @@ export function withoutVariables(body: Uint8Array): Uint8Array {
 }
 
 function beginningOf(body: Uint8Array): Uint8Array {
-  const beginning = body.subarray(0, keptOfText)
+  const beginning = body.subarray(0, maxUndecodedBytes)
   const variables = Buffer.from(beginning).indexOf('variables')
   return variables === -1 ? beginning : beginning.subarray(0, variables)
 }

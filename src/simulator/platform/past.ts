@@ -19,13 +19,13 @@ const day = 24 * hour
  */
 const past = { days: 61, every: 20 * hour, recent: 30 * day }
 /** The pipelines of the project `figures`: one a day, and `perDay` a day during the last `days` days. The last `slow` pipelines are slow. */
-const often = { days: 12, perDay: 3, slow: 8 }
+const figuresHistory = { days: 12, perDay: 3, slow: 8 }
 
 /**
  * How long these jobs took until 30 days ago, relative to today. None of them has become slow enough for a rule to flag it, because the only
  * regression is in the project `figures`.
  */
-const tookOnce: Readonly<Record<string, number>> = {
+const pastDurationFactors: Readonly<Record<string, number>> = {
   'integration tests': 1.45,
   image: 1.25,
   'build android': 1.3,
@@ -71,7 +71,7 @@ function planned(start: number, until: number, busyEvery: number, random: Random
   const mixedAt = (at: number, count: number): Planned => {
     const name = demoScenarios[count % demoScenarios.length] ?? demoScenarios[0]
     const plan = scenarios[name](random)
-    return { at, plan: at < until - past.recent + hour ? asOnce(plan) : plan }
+    return { at, plan: at < until - past.recent + hour ? withPastDurations(plan) : plan }
   }
   const mixed = Array.from({ length: Math.floor((past.days * day) / past.every) }, (_, count) =>
     mixedAt(start + count * past.every + random.whole(0, hour), count),
@@ -79,20 +79,20 @@ function planned(start: number, until: number, busyEvery: number, random: Random
   const busy = Array.from({ length: Math.floor(hour / busyEvery) }, (_, count) =>
     mixedAt(until - past.recent + count * busyEvery, count),
   )
-  const daily = Array.from({ length: past.days - often.days }, (_, count) => start + count * day)
-  const runs = often.days * often.perDay
-  const recent = Array.from({ length: runs }, (_, count) => until - (runs - count) * (day / often.perDay))
+  const daily = Array.from({ length: past.days - figuresHistory.days }, (_, count) => start + count * day)
+  const runs = figuresHistory.days * figuresHistory.perDay
+  const recent = Array.from({ length: runs }, (_, count) => until - (runs - count) * (day / figuresHistory.perDay))
   const ofFigures = [...daily, ...recent].map((at, count, all): Planned => {
-    return { at, plan: figuresPlan(count >= all.length - often.slow) }
+    return { at, plan: figuresPlan(count >= all.length - figuresHistory.slow) }
   })
   return [...mixed, ...busy, ...ofFigures]
 }
 
 /** Returns the plan with the durations that its jobs had in the past. */
-function asOnce(plan: PipelinePlan): PipelinePlan {
+function withPastDurations(plan: PipelinePlan): PipelinePlan {
   const jobs = plan.jobs.map((job): JobPlan => {
     const [least, most] = job.seconds
-    const factor = tookOnce[job.name] ?? 1
+    const factor = pastDurationFactors[job.name] ?? 1
     return { ...job, seconds: [least * factor, most * factor] }
   })
   return { ...plan, jobs }

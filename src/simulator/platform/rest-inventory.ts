@@ -15,7 +15,7 @@ const day = 86_400_000
 export class RestInventory {
   /** Returns the Unix time of the platform in ms. */
   readonly #now: () => number
-  readonly #exports = new Map<number, { looks: number; components: readonly string[] }>()
+  readonly #exports = new Map<number, { checks: number; components: readonly string[] }>()
   /** The package URLs of the components that every project has. */
   components: readonly string[] = [
     'pkg:npm/fastify@5.2.0',
@@ -196,7 +196,7 @@ export class RestInventory {
 
   #begin(): RestReply {
     const id = 900 + this.#exports.size
-    this.#exports.set(id, { looks: 0, components: this.components })
+    this.#exports.set(id, { checks: 0, components: this.components })
     return jsonReply({ id, status: 'running', has_finished: false }, 201)
   }
 
@@ -207,8 +207,8 @@ export class RestInventory {
       const components = found.components.map(purl => ({ type: 'library', name: purl, purl }))
       return jsonReply({ bomFormat: 'CycloneDX', specVersion: '1.6', components })
     }
-    found.looks += 1
-    return found.looks > 1
+    found.checks += 1
+    return found.checks > 1
       ? jsonReply({ id, status: 'finished', has_finished: true })
       : jsonReply({ id, status: 'running', has_finished: false }, 202)
   }

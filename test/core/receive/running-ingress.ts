@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { silentLog } from '../../../src/lib/log.ts'
 import { Secret } from '../../../src/lib/secret.ts'
 import { createDeliveryHeaders } from '../../../src/platform/webhook/delivery-headers.ts'
-import { noEvent } from '../../../src/platform/webhook/event-selection.ts'
+import { noEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { vendors } from '../../../src/platform/vendor.ts'
 import type { WebhookSecrets } from '../../../src/core/receive/verify-delivery.ts'
 import {
@@ -77,7 +77,7 @@ export async function runIngress(setting: IngressSetting = {}): Promise<RunningI
       return outcome
     },
     senders: () => [{ secrets: typeof secrets === 'function' ? secrets() : secrets, requireSignature }],
-    reads: createDeliveryHeaders(vendors.generic, noEvent),
+    reads: createDeliveryHeaders(vendors.generic, noEvents),
     now: Date.now,
     ...options,
     log,

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { eventFile, eventFiles, type EventFile } from '../../fixtures/event-files.ts'
 import { eventTable } from '../../../src/platform/webhook/event-table.ts'
 import { createTextRedaction } from '../../../src/lib/text-redaction.ts'
-import { everyEvent, noEvent, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
+import { everyEvent, noEvents, selectEvents } from '../../../src/platform/webhook/event-selection.ts'
 import { parseDelivery, type ParseOptions } from '../../../src/platform/webhook/parse-delivery.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import type { Parsed } from '../../../src/platform/port/webhook.ts'
@@ -69,7 +69,7 @@ describe.each(eventFiles)('$name', file => {
   it('ignores an event whose kind is not selected', () => {
     const parsed = parseDelivery(
       { event: file.event, instance, body: Buffer.from(file.text) },
-      { ...options, events: noEvent },
+      { ...options, events: noEvents },
     )
     expect(parsed.outcome).toBe('ignored')
   })

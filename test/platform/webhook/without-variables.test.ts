@@ -1,7 +1,7 @@
 // Tests that the stored body of an undecodable delivery never contains the delivery's variables.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { keptOfText, withoutVariables } from '../../../src/platform/webhook/parse-delivery.ts'
+import { maxUndecodedBytes, withoutVariables } from '../../../src/platform/webhook/parse-delivery.ts'
 
 const encode = (text: string) => new TextEncoder().encode(text)
 const kept = (text: string) => new TextDecoder().decode(withoutVariables(encode(text)))
@@ -14,7 +14,7 @@ describe('the stored body of an undecodable delivery', () => {
 
   it('stores only the beginning of a body that is not JSON', () => {
     expect(kept('<html>')).toBe('<html>')
-    expect(withoutVariables(encode('x'.repeat(10_000)))).toHaveLength(keptOfText)
+    expect(withoutVariables(encode('x'.repeat(10_000)))).toHaveLength(maxUndecodedBytes)
     expect(withoutVariables(new Uint8Array([0xff, 0xfe, 0x00]))).toEqual(new Uint8Array([0xff, 0xfe, 0x00]))
     expect(kept('')).toBe('')
   })
@@ -26,7 +26,7 @@ describe('the stored body of an undecodable delivery', () => {
 
   it('stores only the beginning of a body that is nested too deeply to be serialized as JSON again', () => {
     const around = (inner: string): string => '['.repeat(500_000) + inner + ']'.repeat(500_000)
-    expect(kept(around('{"variables":"planted"}'))).toBe('['.repeat(keptOfText))
+    expect(kept(around('{"variables":"planted"}'))).toBe('['.repeat(maxUndecodedBytes))
   })
 
   it.each([
