@@ -147,7 +147,7 @@ export interface JobLogOptions extends CallOptions {
 export interface JobLogRead {
   /** Number of log bytes that were passed to `onWindow`. */
   readonly bytes: number
-  /** False if the log is longer than `maxBytes`. */
+  /** Whether the log was read to its end. It is not if it is longer than `maxBytes`. */
   readonly isWhole: boolean
 }
 

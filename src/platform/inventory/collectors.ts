@@ -1,4 +1,4 @@
-// The table of collectors. To add a collector, write its row in a file of its own in this folder and add it to this table.
+// The table of collectors. To add a collector, write its row in a new file in this folder and add it to this table.
 import { agents } from './agents.ts'
 import { dependencies } from './dependencies.ts'
 import { dependencyFirewall } from './dependency-firewall.ts'

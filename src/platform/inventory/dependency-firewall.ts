@@ -48,7 +48,7 @@ async function isOnAt(path: string, ask: Pick<Asking, 'one'>): Promise<boolean> 
     const facts = { kind, status, endpoint, detail }
     if (keys.includes('message')) {
       throw new PlatformError({
-        what: `The platform does not say whether the dependency firewall is on (${status}: "${detail}"): it may be on or off.`,
+        what: `The platform does not reveal whether the dependency firewall is on (${status}: "${detail}"): it may be on or off.`,
         remedy: "Check the project's path, and whether the token may read the project.",
         ...facts,
       })

@@ -33,7 +33,7 @@ const schedule = z.object({
 type Schedule = z.infer<typeof schedule>
 
 const known = z.object({
-  /** The schedule's cron expression, time zone and ref. If any of them changes, the due time is computed anew. */
+  /** The schedule's cron expression, time zone and ref. If any of them changes, the due time is computed again. */
   plan: z.string(),
   due: z.number().optional(),
   /** The due time for which a missed run was already reported. */

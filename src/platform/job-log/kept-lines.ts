@@ -75,7 +75,7 @@ export class KeptLines {
   get tail(): readonly KeptLine[] {
     return this.#tail.slice(this.#first).flatMap(one => one?.line ?? [])
   }
-  /** Undefined if no line was dropped. */
+  /** The lines that were dropped between the first and the last lines. Undefined if no line was dropped. */
   get missing(): Missing | undefined {
     return this.#missing.lines === 0 ? undefined : this.#missing
   }

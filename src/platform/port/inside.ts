@@ -139,7 +139,7 @@ export interface ReportRead {
 export type ReadSpans = (
   projectId: number,
   job: JobSnapshot,
-  /** Returns the span IDs that are already in use, so that the job's own spans must not have them. Called only if the job has spans. */
+  /** Returns the span IDs that are already in use. The job's own spans must not have them. Called only if the job has spans. */
   takenIds: () => Promise<Iterable<string>>,
   options: CallOptions,
 ) => Promise<SpansRead>

@@ -13,7 +13,7 @@ import type { OwnSpan } from '../../model/own-span.ts'
 const maxOfSpans = { bytes: 4 * 1024 * 1024, spans: 1_000, attributes: 64, events: 32, links: 32 } as const
 /** Maximum number of spans of a job that are validated, including invalid ones. A file may contain millions. */
 const maxChecked = 5_000
-/** Maximum number of non-blank lines read from a file. */
+/** Maximum number of non-blank lines that are read from a file of spans. */
 const maxLines = 20_000
 /** Number of IDs that are looked up in one turn of the event loop. It is limited because the caller's iterator computes a hash for each ID. */
 const idsPerTurn = 1_000
@@ -61,7 +61,8 @@ export function createSpanCollector({ start, end }: SpanPlace): SpanCollector {
   /** Reads one OTLP export request, which is a whole file or one line. Each span is validated in its own turn of the event loop. */
   async function readRequest(text: string): Promise<void> {
     const requests = documentsOf(text).map(one => objectOf(one).resourceSpans)
-    if (!requests.some(Array.isArray)) throw new ReportFault('foreign', 'The file is JSON, but not OTLP with spans.')
+    if (!requests.some(Array.isArray))
+      throw new ReportFault('foreign', 'The file is JSON, but not an OTLP export request with spans.')
     const scopes = requests.flatMap(listOf).flatMap(one => listOf(objectOf(one).scopeSpans))
     for (const item of scopes.flatMap(one => listOf(objectOf(one).spans))) {
       if (found.size >= maxOfSpans.spans || checked >= maxChecked) counts.beyond += 1

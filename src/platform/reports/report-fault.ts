@@ -25,7 +25,7 @@ export async function faultOf(read: () => Promise<void>): Promise<ReportFault | 
 }
 
 const whole = 'Make the job write the whole file before it ends.'
-const smaller = 'Split it among several jobs, or omit the output of passing tests.'
+const smaller = 'Split the report among several jobs, or omit the output of passing tests.'
 
 const remedies: Readonly<Record<ReportFaultReason, string>> = {
   empty: whole,
@@ -46,7 +46,7 @@ const remedies: Readonly<Record<ReportFaultReason, string>> = {
   foreign: 'Make each entry of `artifacts:reports` name only files of its format.',
 }
 
-/** Limits how much of a report is read. Some limits are the platform's own. Those that Pipespan sets are more generous. */
+/** Limits how much of a report is read. Some limits are the platform's own. The limits that Pipespan sets are more generous. */
 export interface ReportCaps {
   /** Maximum number of bytes downloaded for a report. */
   readonly packed: number

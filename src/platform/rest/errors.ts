@@ -111,7 +111,7 @@ const refused: Refusal = {
 function forbidden(action: 'read' | 'change', isScope: boolean): Refusal {
   return {
     kind: 'forbidden',
-    what: isScope ? "The token's scope is not sufficient" : `The token may not ${action} this`,
+    what: isScope ? "The token's scope is not sufficient" : `The token may not ${action} this resource`,
     remedy: isScope
       ? `Create a token that may ${action === 'read' ? 'read' : 'use'} the API, and set PIPESPAN_PLATFORM_TOKEN to it.`
       : `Give the token's user a role that may ${action} it, or use a token with a wider scope.`,

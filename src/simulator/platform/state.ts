@@ -73,7 +73,7 @@ export interface FirstIds {
   readonly job: number
 }
 
-/** All data of the simulated platform, and the next ids. */
+/** All data of the simulated platform, and the ids that will be assigned next. */
 export class PlatformState {
   readonly pipelines = new Map<number, SimPipeline>()
   readonly audit = new AuditRecords()

@@ -27,7 +27,7 @@ it('shows which inventory items were read, and which were refused and how to fix
   const all = { repositories: world.store.repositories } as unknown as PagesSources
   const shown = words(inventoryCard(await inventoryLines(all), readerAt(world.now())))
   expect(shown).toContain(`refused dependency firewall ${shop} –`)
-  expect(shown).toContain('The token may not read this (403')
+  expect(shown).toContain('The token may not read this resource (403')
   expect(shown).toContain(`answered feature flags ${shop} just now`)
   expect(shown).toContain('answered feature flags 320')
   const sees = ({ path }: Owner): boolean => !path.startsWith('brightwater/platform')

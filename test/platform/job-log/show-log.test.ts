@@ -108,7 +108,7 @@ describe('a job log that a page shows', () => {
     expect(await show(job)).toMatchObject({ as: 'log' })
   })
 
-  it('shows the beginning of a log, and the end of the part that was read', async () => {
+  it('shows the beginning of a log, and the end of the part that was read if the log is too long', async () => {
     const line = `${escape}[32m${'x'.repeat(95)}${escape}[0m\n`
     platform.reply = answer(200, line.repeat(40_000))
     const read = await showing({ readMax: line.length * 30_000 })(job)

@@ -115,7 +115,7 @@ describe('projects from the platform client', () => {
 })
 
 describe('hooks from the platform client', () => {
-  it('reads a null boolean field of a hook as false, and a missing one as undefined', async () => {
+  it('reads a null boolean field of a hook as false, and a missing field as undefined', async () => {
     await using platform = await startPlatform(json([{ id: 1, url: 'https://a.example', token_present: null }]))
     await using test = clientOf(platform.url)
     const { items } = await test.client.hooks({ project: 4711 }, poll)

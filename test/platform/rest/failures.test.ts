@@ -243,7 +243,7 @@ describe("the platform's error message", () => {
     expect(detail!.length).toBeLessThan(210)
   })
 
-  it("reports the platform's error message as a code if it is a single word", () => {
+  it("returns the platform's error message as an error code if the message is a single word", () => {
     expect(
       parseErrorBody({ text: '{"error":"insufficient_scope","error_description":"x"}', type: undefined, secrets: [] })
         .code,
@@ -260,6 +260,6 @@ describe("the platform's error message", () => {
     expect(scope.message).toMatch(/scope is not sufficient \(403 .*Create a token that may read the API/)
     platform.reply = answer(403, '{"message":"403 Forbidden"}')
     const role = await rejection(test.client.project(1, poll))
-    expect(role.message).toMatch(/may not read this \(403 .*Give the token's user a role/)
+    expect(role.message).toMatch(/may not read this resource \(403 .*Give the token's user a role/)
   })
 })

@@ -228,7 +228,7 @@ describe('the REST response for a job', () => {
     expect(observedJob({ artifacts: undefined }).facts).not.toHaveProperty('artifactSizes')
   })
 
-  it('reads a null boolean field of a job as false, and a missing one as undefined', () => {
+  it('reads a null boolean field of a job as false, and a missing field as undefined', () => {
     expect(observedJob({ allow_failure: null }).facts.allowFailure).toBe(false)
     expect(observedJob({ allow_failure: undefined }).facts).not.toHaveProperty('allowFailure')
     expect(observedJob({ runner: { id: 1, active: null, is_shared: null } }).facts.runner).toEqual({
