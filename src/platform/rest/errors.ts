@@ -181,7 +181,7 @@ const failures = {
 } as const
 
 const certificateRemedy =
-  "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
+  "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate. If the certificate has expired or is for another host name, replace it."
 
 /** Creates the error for a request that got no usable response. `isOfCertificate`: true if the platform's certificate is not trusted. */
 export function errorOfAnswer(
