@@ -9,7 +9,7 @@ export const shippedModules = path.join(root, 'dist', 'modules')
 /** The folder for compiled code, used as the value of NODE_COMPILE_CACHE. */
 export const compiled = path.join(root, 'node_modules', '.cache', 'tests-compiled')
 /**
- * Node arguments for daemons that run only for seconds: they start with the young generation size that they would soon reach anyway. Otherwise
+ * Node arguments for daemons that run only for seconds. With them, the young generation starts at the size that it would soon reach. Otherwise
  * garbage collection takes a fifth of the CPU time of a start. The long form leaves the size to Node, as operators do.
  */
-export const roomFromTheStart = isFull ? [] : ['--min-semi-space-size=16']
+export const semiSpaceArguments = isFull ? [] : ['--min-semi-space-size=16']

@@ -1,4 +1,4 @@
-// Runs every command once on the store of a daemon under load: each command does its work or refuses to, none loses any data, and everything that the
+// Runs every command once on the store of a daemon under load. Each command does its work or refuses to, and none loses data. Everything that the
 // daemon acknowledged arrives, even after the daemon was killed.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, run } from '../e2e/daemon.ts'
 import { allCommands } from '../support/all-commands.ts'
-import { arrivals, nameLife } from './arrivals.ts'
+import { arrivals, numberProcess } from './arrivals.ts'
 import { isFull } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { SteadyFeed } from './steady-feed.ts'
@@ -16,16 +16,16 @@ import { SteadyFeed } from './steady-feed.ts'
 const rounds = isFull ? 10 : 1
 const timeoutMs = 900_000
 const share = isFull ? 120 : 2
-/** The demo has its own store, and runs for a long time. */
+/** The demo runs only in the long form of this test, because it takes long. It has its own store. */
 const long = ['demo', '--once']
 
 it(
-  "loses and repeats none of a daemon's work if commands on its store are killed",
+  'loses and repeats nothing while every command runs on the store of a busy daemon, which is then killed',
   async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
     const daemon = await Daemon.start({
-      ...nameLife(1),
+      ...numberProcess(1),
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
@@ -63,9 +63,9 @@ it(
         const ended = await next(...command)
         expect({ command, ...ended }).toMatchObject({ code })
       }
-      // `top` waits for a few seconds, and a daemon on a busy machine may not respond within them.
+      // `top` waits only a few seconds for the daemon, which may take longer to respond on a busy machine.
       await expect.poll(async () => (await next('top', '--json', '--url', daemon.adminUrl)).code).toBe(0)
-      // The results of these commands depend on the services that they find, so the test only checks that they terminate.
+      // The results of these commands depend on the services that they find, so the test accepts each of these exit codes.
       const others = [
         ['doctor'],
         ['backfill', '--since', '1d'],
@@ -85,7 +85,7 @@ it(
     expect(left).toEqual([])
     await feed.more(share)
     await daemon.kill()
-    await daemon.restart(nameLife(2))
+    await daemon.restart(numberProcess(2))
     await feed.stop()
     await feed.arrivesAt(receiver, timeoutMs / 2)
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })

@@ -1,5 +1,5 @@
-// Deployments and incidents are counted in transactions of their own. A daemon that is killed before and after each of these transactions counts them
-// once, and the totals continue across its lives.
+// Deployments and incidents are counted in separate transactions. A daemon that is killed before or after such a transaction counts each of them
+// once, and its totals continue after the restart.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { payload, type EventBody } from '../e2e/mixed-events.ts'
 import { shiftClock } from '../core/store/postgres-server.ts'
 
-/** Number of deployments, and of incidents, that are reported in each life. */
+/** Number of deployments, and of incidents, that are reported to each process of the daemon. */
 const reported = 3
 /** A time longer than any lease, ms. */
 const leases = 300_000
@@ -47,7 +47,7 @@ it.each(['sqlite', 'postgres'] as const)(
     const clock = path.join(temporaryFolder(), 'off')
     writeFileSync(clock, '0')
     const killSwitch = engine === 'sqlite' ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    // The short form kills the daemon only before or only after each point, and on one store only, because both stores write the same.
+    // The short form kills the daemon either before or after each point, and on one store only, because both stores commit the same transactions.
     const some = engine === 'sqlite' ? [1, 2] : [4]
     const moments = momentsOn(engine, countedPoints).filter((_, at) => isFull || some.includes(at))
     let count = 0
@@ -65,19 +65,20 @@ it.each(['sqlite', 'postgres'] as const)(
       [killSwitch, '../e2e/set-clock.ts'].flatMap(file => ['--import', fileURLToPath(new URL(file, import.meta.url))]),
     )
     for (const [at, moment] of moments.entries()) {
-      if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
-      else expect(await daemon.lives()).toBe(true)
-      const life = daemon.process
+      if (at > 0) await daemon.startAgain({ CRASH_AT: nameOf(moment) })
+      else expect(await daemon.becomesReady()).toBe(true)
+      const running = daemon.process
       for (let n = 0; n < reported; n += 1) {
         count += 1
-        // The outcome of a life's last request is unknown, so it is sent again, possibly to the next life.
+        // The daemon may have been killed before it acknowledged the last delivery, so the delivery is sent again with the same key, possibly to the
+        // next process.
         await post(daemon, deployment(count), `d${count}`)
         await post(daemon, incident(count), `i${count}`)
       }
-      const [ended] = await Promise.race([life.ended.then(one => [one]), sleep(120_000, [undefined])])
+      const [ended] = await Promise.race([running.ended.then(one => [one]), sleep(120_000, [undefined])])
       expect(ended).toMatchObject({ signal: 'SIGKILL' })
-      expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
-      // Sets the clock forward, because the leases of a dead process are released once they have expired.
+      expect(running.stderr).toContain(`killed ${nameOf(moment)}\n`)
+      // Sets the clock forward, because the leases of a dead process are released only when they expire.
       if (storeUrl === undefined) writeFileSync(clock, String((at + 1) * leases))
       else await shiftClock(storeUrl, (at + 1) * leases)
     }

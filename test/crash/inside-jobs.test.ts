@@ -1,12 +1,12 @@
-// Repeatedly kills a daemon that reads job internals. Every section, every line, all facts about tests, every report and every span that a job
-// recorded itself arrives and is counted. None arrives twice, except those whose request to the backend was cut off by a kill. The test also limits
-// the number of requests to the platform.
+// Repeatedly kills a daemon that reads job internals: log sections, log lines, test results, reports, and spans that jobs recorded themselves. All of
+// them arrive and are counted. Nothing arrives twice, except data whose request to the backend was cut off by a kill. The number of requests to the
+// platform stays within a limit.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
-import { arrivals, nameLife } from './arrivals.ts'
+import { arrivals, numberProcess } from './arrivals.ts'
 import { Daemon } from '../e2e/daemon.ts'
 import { isFull, report } from '../e2e/load.ts'
 import {
@@ -28,15 +28,15 @@ const seed = isFull ? Number(process.env.PIPESPAN_TEST_SEED ?? Date.now() % 1_00
 /** Number of kills at random times rather than at named moments. */
 const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
-/** Number of concurrent requests to the platform, for enrichment and for job internals. The end of a life can cut off this many. */
+/** Number of concurrent requests to the platform, for enrichment and for job internals. A kill can cut off this many. */
 const concurrency = { enrichment: 8, inside: 4 }
-/** How long the leases of a dead process on PostgreSQL last, given the timeout in this test, ms. */
+/** How long a dead process keeps its leases on PostgreSQL with this test's timeout, ms. */
 const maxLease = 1_500_000
 
 /**
- * Returns the moments at which the daemon is killed: before and after each point in the flow of job internals. The short form uses three of these
- * points, and kills the daemon either before or after each. The preceding point is in the snapshot's transaction, in which `points.test.ts` kills the
- * daemon. Moments that occur a limited number of times come first.
+ * Returns the moments at which the daemon is killed: before and after each point in the flow of job internals. The short form uses three points, and
+ * kills the daemon either before or after each. The point that is reached only a limited number of times comes first. (`points.test.ts` kills the
+ * daemon in the snapshot's transaction, which precedes these points.)
  */
 function momentsOf(engine: Engine): Moment[] {
   const rank = ({ point }: Moment): number => (point.name.includes('names') ? 0 : 1)
@@ -46,7 +46,7 @@ function momentsOf(engine: Engine): Moment[] {
 }
 
 it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
-  'exports and counts the internals of every selected job once, however often the daemon is killed, on %s',
+  'exports and counts the internals of every selected job once on %s, however often the daemon is killed',
   async engine => {
     const random = new Random(seed)
     await using platform = await startInsidePlatform()
@@ -54,10 +54,10 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     receiver.misbehave({ fault: { kind: 'slow' }, delay: 20 })
     const storeUrl = engine === 'postgres' ? await newDatabase() : undefined
     const killSwitch = storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts'
-    let life = 1
+    let processNumber = 1
     const daemon = await Daemon.start(
       {
-        ...nameLife(life),
+        ...numberProcess(processNumber),
         ...(storeUrl !== undefined && { PIPESPAN_STORE_URL: storeUrl }),
         ...{
           PIPESPAN_PLATFORM_URL: platform.url,
@@ -76,13 +76,13 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     const post = async (id: number): Promise<void> => {
       const body = JSON.stringify(eventOf(id)).replaceAll('https://git.example.com', platform.url)
       const headers = { 'x-service-event': 'Pipeline Hook', 'idempotency-key': `pipeline ${id}` }
-      // A delivery that is not answered is sent again with the same key.
+      // A delivery without a response is sent again with the same key.
       while ((await daemon.post(body, headers).catch(() => undefined))?.ok !== true) await sleep(50)
     }
     const moments = momentsOf(engine)
     const kills = moments.length + anyTime
     const queue = Array.from({ length: size.pipelines }, (_, index) => index + 1)
-    /** Each life gets a share of the pipelines, so that the daemon reaches the moment at which it is to be killed. */
+    /** Number of pipelines that are released for each process of the daemon, so that each process has work and reaches the moment of its kill. */
     const share = Math.ceil(size.pipelines / (kills + 1))
     let released = share
     const work = async (): Promise<void> => {
@@ -91,32 +91,32 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
         else await sleep(50)
       }
     }
-    /** Prepares the next life by releasing the leases of the dead process immediately. */
-    const nextLife = async (): Promise<NodeJS.ProcessEnv> => {
-      life += 1
+    /** Returns the environment of the next process. Sets the clock forward, so that the leases of the dead process expire at once. */
+    const nextEnv = async (): Promise<NodeJS.ProcessEnv> => {
+      processNumber += 1
       released += share
-      if (storeUrl !== undefined) await shiftClock(storeUrl, life * maxLease)
-      return nameLife(life)
+      if (storeUrl !== undefined) await shiftClock(storeUrl, processNumber * maxLease)
+      return numberProcess(processNumber)
     }
     const load = Promise.all([work(), work(), work()])
-    // The first life ends at a random time, after it has begun to fill the queue.
+    // The first process is killed at a random time, after it has begun to fill the queue.
     await sleep(random.between(50, 600))
     await daemon.kill()
     for (const moment of moments) {
       const isRare = ['names', 'details'].some(word => moment.point.name.includes(word))
-      // The daemon is killed at the second occurrence at the latest: if one transaction takes many pipelines, a life's share of the load takes only a
-      // few transactions.
+      // The daemon is killed at the first or second occurrence. A later one might never come, because one transaction can cover many pipelines, so
+      // that a process needs only a few transactions for its share.
       const nth = isFull && !isRare ? random.whole(1, 2) : 1
-      await daemon.revive({ ...(await nextLife()), CRASH_AT: nameOf(moment), CRASH_NTH: String(nth) })
+      await daemon.startAgain({ ...(await nextEnv()), CRASH_AT: nameOf(moment), CRASH_NTH: String(nth) })
       expect(await daemon.process.ended).toMatchObject({ signal: 'SIGKILL' })
       expect(daemon.process.stderr).toContain(`killed ${nameOf(moment)}\n`)
     }
     for (let kill = 1; kill < anyTime; kill += 1) {
-      await daemon.restart({ ...(await nextLife()), CRASH_AT: undefined })
+      await daemon.restart({ ...(await nextEnv()), CRASH_AT: undefined })
       await sleep(random.between(50, 3_000))
       await daemon.kill()
     }
-    await daemon.restart({ ...(await nextLife()), CRASH_AT: undefined })
+    await daemon.restart({ ...(await nextEnv()), CRASH_AT: undefined })
     await load
     const { log, tests, reports } = found
     const counts = { tested: size.pipelines * size.tested, reporting: size.pipelines * size.reporting }
@@ -130,7 +130,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       cases: sumOf(receiver.metrics, 'platform.test.case.count', 'platform.test.case.result'),
       findings: sumOf(receiver.metrics, 'platform.report.findings', 'platform.report.severity'),
     })
-    // Spans and records are only counted roughly at first, because this check runs at every request.
+    // The exact count is expensive and this check runs at every request, so a rough count comes first.
     const isComplete = (): boolean =>
       receiver.spans.length >= size.pipelines * (1 + size.jobs) + spans &&
       receiver.logs.length >= records &&
@@ -149,7 +149,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
     expect(jobs.size).toBe(size.pipelines * size.jobs)
     const parents = new Set([...jobs, ...own.filter(({ name }) => name === 'build').map(({ spanId }) => spanId)])
     expect(own.every(({ parentSpanId }) => parents.has(parentSpanId ?? ''))).toBe(true)
-    for (const [name, some] of Map.groupBy(receiver.requests, ({ headers }) => String(headers['x-life']))) {
+    for (const [name, some] of Map.groupBy(receiver.requests, ({ headers }) => String(headers['x-process']))) {
       const sent = inside(some.flatMap(({ logs }) => logs)).map(recordOf)
       expect([name, new Set(sent).size]).toEqual([name, sent.length])
     }
@@ -166,8 +166,8 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
       const most = needed + (isEnrichment ? concurrency.enrichment : concurrency.inside) * kills
       expect([kind, count(kind) >= needed, count(kind) <= most]).toEqual([kind, true, true])
     }
-    // If a pipeline's details are requested after its export, the pipeline itself is requested too. The deadline is so short that a busy machine may
-    // do this for every pipeline.
+    // If a pipeline's details are requested after its export, the pipeline itself is requested too. The enrichment deadline is so short that on a
+    // busy machine this may happen for every pipeline.
     expect(count('pipeline')).toBeLessThanOrEqual(size.pipelines + concurrency.enrichment * kills)
     const plan = Object.values(requests).reduce((sum, one) => sum + one, 0) / size.pipelines
     const perPipeline = (platform.asked.length - count('poll')) / size.pipelines
@@ -176,7 +176,7 @@ it.each<Engine>(isFull ? ['sqlite', 'postgres'] : ['sqlite'])(
   timeoutMs,
 )
 
-/** Returns a name that identifies a log record of a job. */
+/** Returns a string that identifies a log record of a job. */
 function recordOf({ attributes, eventName }: ReceivedLogRecord): string {
   const keys = ['cicd.pipeline.task.run.id', 'platform.cicd.pipeline.task.log.line', 'test.case.name']
   return JSON.stringify([eventName, ...keys.map(key => attributes[key])])
@@ -186,7 +186,7 @@ function times<Counts extends Record<string, number>>(counts: Counts, by: number
   return Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count * by])) as Counts
 }
 
-/** Returns the final value of a counter by the given attribute, summed over all series. */
+/** Returns the final values of a counter, summed over all series that have the same value of the attribute `by`. */
 function sumOf(metrics: readonly ReceivedMetric[], counter: string, by: string): Record<string, number> {
   const series = new Map<string, { readonly result: string; readonly value: number }>()
   for (const { name, resource, points } of metrics) {
@@ -199,7 +199,7 @@ function sumOf(metrics: readonly ReceivedMetric[], counter: string, by: string):
         typeof one === 'bigint' ? String(one) : one,
       )
       const before = series.get(key)?.value ?? 0
-      // Totals never decrease, whichever life sends them.
+      // Totals never decrease, whichever process sends them.
       expect(Number(value)).toBeGreaterThanOrEqual(before)
       series.set(key, { result, value: Number(value) })
     }

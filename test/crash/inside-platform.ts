@@ -1,5 +1,5 @@
-// A test platform whose pipelines have failed jobs with logs, and jobs with everything that Pipespan may read. This file contains its responses and
-// the expected results.
+// A test platform whose pipelines have failed jobs with logs, and jobs with every report that Pipespan can read. This file contains the platform's
+// responses and the expected results.
 import { gzipSync } from 'node:zlib'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startPlatform, type Asked, type PlatformServer } from '../platform/rest/platform-server.ts'
@@ -8,8 +8,8 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { repeated } from '../platform/reports/junit-samples.ts'
 
 /**
- * Numbers per pipeline, except `pipelines`. `tested`: how many jobs, counted from the last, have a JUnit report; `reporting`: how many of those also
- * have the other reports and spans of their own.
+ * `pipelines` is the total, the other numbers are per pipeline. `tested`: how many jobs, counted from the last, have a JUnit report. `reporting`: how
+ * many of those also have the other reports and recorded spans themselves.
  */
 export const size = isFull
   ? { pipelines: 1_000, jobs: 20, failed: 2, tested: 2, reporting: 1 }
@@ -34,19 +34,19 @@ const coverage = '<?xml version="1.0"?><coverage line-rate="0.75" branch-rate="0
 const findings = [{ severity: 'minor' }, { severity: 'minor' }, { severity: 'blocker' }]
 export const ownSpanPath = 'telemetry/spans.otlp.json'
 
-/** The data that is exported and counted for one log, one test report, and the other reports of one job. */
+/** The number of spans, records and counted results expected for one log, one test report, and the other reports of one job. */
 export const found = {
   log: { spans: sections.length, records: 2 * sections.length + 1 },
-  /** One record for the report, one for its failure, and one for its flaky test. */
+  /** One record is for the report, one for its failure, and one for its flaky test. */
   tests: { spans: 1, records: 3, cases: { pass: 2, fail: 1 } },
   reports: { spans: 2, records: 1, findings: { minor: 2, blocker: 1 } },
 }
 
-/**
- * The expected number of requests: each pipeline's jobs and bridges, a log for each failed job, every report of the jobs that have some, and the
- * spans that jobs recorded themselves.
- */
 const reportTypes = ['metrics', 'dotenv', 'cobertura', 'codequality'] as const
+/**
+ * The expected number of requests of each kind: the jobs and bridges of each pipeline, the log of each failed job, and the reports and recorded spans
+ * of the jobs that have some.
+ */
 export const requests = {
   jobs: size.pipelines,
   bridges: size.pipelines,
@@ -66,14 +66,14 @@ interface Build {
 export function eventOf(id: number): { builds: Build[]; object_attributes: { sha: string } } {
   const event = JSON.parse(pipelineEvent({ id, jobs: size.jobs, status: 'failed' })) as ReturnType<typeof eventOf>
   for (const build of event.builds.slice(0, size.failed)) build.status = 'failed'
-  // Each pipeline has its own revision, so that failures in one pipeline are not compared with passing tests in another.
+  // Each pipeline has a different commit, so that failures in one pipeline are not compared with passing tests in another.
   event.object_attributes.sha = id.toString(16).padStart(40, '0')
   return event
 }
 
 const iso = (text: string): string => text.replace(' UTC', 'Z').replace(' ', 'T')
 
-/** Returns the jobs as they appear in the platform's list. */
+/** Returns the jobs of a pipeline as in the response of the platform's API. */
 function listedJobs(id: number): string {
   return JSON.stringify(
     eventOf(id).builds.map((build, index) => {
@@ -105,7 +105,7 @@ export function kindOf({ path }: Asked): keyof typeof requests | 'pipeline' | 'p
 }
 
 const jobOf = ({ path }: Asked): number => Number(/jobs\/(\d+)/.exec(path)?.[1] ?? 0)
-/** Every second test case with the same name is marked as a repeated run. */
+/** Every second test case of the same name is marked as a repeated run. */
 let cases = 0
 const tests = gzipSync(repeated.replaceAll('<testcase ', () => `<testcase attempt="${1 + (cases++ % 2)}" `))
 
@@ -113,7 +113,7 @@ function reportOf(asked: Asked): Buffer {
   const pipeline = Math.trunc(jobOf(asked) / 10_000)
   switch (asked.query.get('file_type')) {
     case 'metrics':
-      // There are enough metric names for a new one to appear now and then, and few enough for all of them to be within the limit.
+      // There are 40 names of metrics, so that a new name appears now and then, and all stay within the limit.
       return gzipSync(`size_${pipeline % 40} ${pipeline}\n`)
     case 'dotenv':
       return gzipSync(`VERSION=${pipeline}\nSECRET=x\n`)

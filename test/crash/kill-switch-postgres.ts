@@ -1,10 +1,10 @@
-// The kill switch for a daemon on PostgreSQL. It also watches the clients of the package `pg`, which it finds in the files of the bundle as they are
-// loaded.
+// The kill switch for a daemon on PostgreSQL. It also watches the clients of the package `pg`, and finds them by modifying the bundle's files as they
+// are loaded.
 import { registerHooks } from 'node:module'
 import { committed, pass, wrap, type Method } from './kill-switch.ts'
 
 /** The line in the bundle that exports the client of `pg`. undici has a client with the same name, but without `query`. */
-const givesOut = 'module.exports = Client;'
+const exportLine = 'module.exports = Client;'
 
 declare global {
   /** Called by the modified bundle. */
@@ -20,8 +20,8 @@ registerHooks({
     const loaded = next(url, context)
     if (!url.includes('/dist/modules/')) return loaded
     const text = typeof loaded.source === 'string' ? loaded.source : new TextDecoder().decode(loaded.source)
-    if (!text.includes(givesOut)) return loaded
-    return { ...loaded, source: text.replaceAll(givesOut, `globalThis.watchClient(Client); ${givesOut}`) }
+    if (!text.includes(exportLine)) return loaded
+    return { ...loaded, source: text.replaceAll(exportLine, `globalThis.watchClient(Client); ${exportLine}`) }
   },
 })
 

@@ -1,17 +1,17 @@
 // Ends its own process with SIGKILL at one of the moments in `points.ts`. It is loaded before the program, in each of the program's threads (`node
-// --import`). It observes every commit, response and request from outside; the program is not aware of it.
+// --import`). It observes every commit, response and request from outside, so the program needs no code for it.
 import { ServerResponse } from 'node:http'
 import { writeSync } from 'node:fs'
 import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { subscribe } from 'node:diagnostics_channel'
 import { countedPoints, insidePoints, messagePoints, points, type Event, type Moment } from './points.ts'
 
-/** `CRASH_AT`: the name of the crash point. `CRASH_NTH`: the process ends when it reaches this point for the nth time; default 1. */
+/** `CRASH_AT`: the name of the moment. `CRASH_NTH`: the occurrence of this moment at which the process ends; default 1. */
 const target = process.env.CRASH_AT ?? ''
 const nth = Number(process.env.CRASH_NTH ?? 1)
 let passed = 0
 
-/** Ends the process if this is the chosen moment. Its last output shows that the moment was reached. */
+/** Ends the process if this is the chosen moment. Before that, it prints that the moment was reached. */
 export function pass(event: Event, side: Moment['side']): void {
   const isIt = [...points, ...insidePoints, ...countedPoints, ...messagePoints].some(
     ({ name, isAt }) => target === `${side} ${name}` && isAt(event),
@@ -25,10 +25,10 @@ interface Transaction {
   readonly changes: Set<string>
   readonly values: Set<string>
 }
-/** The statements since BEGIN, by database connection. */
+/** The changes and values of each connection's open transaction. */
 const open = new WeakMap<object, Transaction>()
 
-/** Returns the transaction that this statement commits; undefined if it commits none. */
+/** Returns the transaction that this statement commits, or undefined if it commits none. */
 export function committed(connection: object, sql: string, values: readonly unknown[]): Event | undefined {
   if (/^\s*BEGIN/i.test(sql)) open.set(connection, { changes: new Set(), values: new Set() })
   else if (/^\s*ROLLBACK/i.test(sql)) open.delete(connection)
@@ -45,7 +45,7 @@ export function committed(connection: object, sql: string, values: readonly unkn
   return undefined
 }
 
-/** Returns what a statement does to which table, such as `insert runs`. */
+/** Returns the operations and tables of an SQL statement, such as `insert runs`. */
 function changesOf(sql: string): string[] {
   const found = sql.matchAll(
     /(?<!\b(?:FOR|DO|ON)\s+)\b(CREATE|INSERT|UPDATE|DELETE)\s+(?:OR\s+\w+\s+)?(?:TABLE\s+|INTO\s+|FROM\s+)?"?(\w+)/gi,
@@ -121,22 +121,22 @@ wrap(
     },
 )
 
-/** The messages that undici publishes about its requests, even if undici is bundled. */
-interface Announced {
+/** The messages that undici publishes about its requests. It publishes them even as part of the bundle. */
+interface RequestMessage {
   readonly request: object
   readonly response: { readonly statusCode: number }
 }
 const statuses = new WeakMap<object, number>()
 subscribe('undici:request:create', () => pass({ kind: 'request' }, 'before'))
-// The bytes of the request are sent within this turn of the event loop.
+// undici writes the request to the socket before the next turn of the event loop.
 subscribe('undici:client:sendHeaders', () => setImmediate(() => pass({ kind: 'request' }, 'after')))
-subscribe('undici:request:headers', announced => {
-  const { request, response } = announced as Announced
+subscribe('undici:request:headers', message => {
+  const { request, response } = message as RequestMessage
   statuses.set(request, response.statusCode)
 })
-subscribe('undici:request:trailers', announced => {
-  const event: Event = { kind: 'verdict', status: statuses.get((announced as Announced).request) ?? 0 }
+subscribe('undici:request:trailers', message => {
+  const event: Event = { kind: 'verdict', status: statuses.get((message as RequestMessage).request) ?? 0 }
   pass(event, 'before')
-  // The caller receives the response before this turn of the event loop ends.
+  // By the next tick, the caller has received the response.
   process.nextTick(() => pass(event, 'after'))
 })

@@ -1,5 +1,5 @@
-// The daemon is killed with SIGKILL at random moments under load and restarted. Everything that it acknowledged arrives, and nothing arrives twice,
-// except requests to the backend that were in flight at the moment of a kill.
+// The daemon is killed with SIGKILL at random times under load and restarted. Everything that it acknowledged arrives, and nothing arrives twice,
+// except requests to the backend that were in flight at a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -9,7 +9,7 @@ import { WebhookSender } from '../../src/simulator/platform/sender.ts'
 import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
-import { arrivals, nameLife } from './arrivals.ts'
+import { arrivals, numberProcess } from './arrivals.ts'
 import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
@@ -25,14 +25,14 @@ it(
     const receiver = closeAfterTest(await OtlpReceiver.start())
     receiver.misbehave({ fault: { kind: 'slow' }, delay: 30 })
     const [port = 0] = await freePorts(1)
-    let life = 1
+    let processNumber = 1
     const daemon = await Daemon.start({
-      ...nameLife(life),
+      ...numberProcess(processNumber),
       PIPESPAN_LISTEN: `127.0.0.1:${port}`,
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     })
 
-    // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with its key, as with the
+    // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with the same key, like with the
     // platform's resend button.
     const queue = twice(deliveries, 31)
     const sender = new WebhookSender({
@@ -55,9 +55,9 @@ it(
 
     const killAndRestart = async (): Promise<void> => {
       await daemon.kill()
-      // Some lives are too short for the daemon to become ready.
-      if (random.chance(0.3)) await daemon.stillborn(random.between(0, 500), nameLife((life += 1)))
-      await daemon.restart(nameLife((life += 1)))
+      // Some processes are killed before the daemon becomes ready.
+      if (random.chance(0.3)) await daemon.startAndKill(random.between(0, 500), numberProcess((processNumber += 1)))
+      await daemon.restart(numberProcess((processNumber += 1)))
     }
     for (let count = 0; count < size.kills; count += 1) {
       await sleep(random.between(20, 700))
@@ -72,7 +72,8 @@ it(
     const { once, repeated, unexplained } = arrivals(receiver.requests)
     expect(differences(truths, once)).toEqual([])
     expect(unexplained).toEqual([])
-    if (isFull) report({ seed, kills: life - 1, sent: sender.counts.sent, unanswered: sender.counts.failed, repeated })
+    if (isFull)
+      report({ seed, kills: processNumber - 1, sent: sender.counts.sent, unanswered: sender.counts.failed, repeated })
   },
   timeoutMs,
 )

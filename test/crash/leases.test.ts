@@ -1,5 +1,5 @@
-// A daemon on an SQLite file takes over the leases of a killed daemon immediately. It does not wait for them to expire, which would take two hours
-// for metrics that are sent once an hour.
+// A daemon on an SQLite file takes over the leases of a killed daemon immediately. If it waited for them to expire, a daemon that sends metrics once
+// an hour would send none for two hours.
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
@@ -9,7 +9,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 
-/** All leases that a daemon holds. Each ensures that only one of several replicas does the work. */
+/** All leases that a daemon holds. Each of them protects work that only one replica may do at a time. */
 const names = ['audit', 'inventory', 'maintenance', 'metric-flush', 'poller', 'redelivery', 'regressions']
 
 it('lets a new daemon take over all leases of a killed one as soon as it starts', async () => {

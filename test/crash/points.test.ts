@@ -1,9 +1,9 @@
-// The daemon is killed with SIGKILL at named points of its flow (`points.ts`). In the long form it is killed before and after each point, on both
-// stores. Everything that it acknowledged arrives, and nothing arrives twice, except requests whose outcome was unknown at a kill. A point that is
-// never reached fails the test.
+// The daemon is killed with SIGKILL at the named points in `points.ts`: at some of them in the short form, before and after each of them and on both
+// stores in the long form. Everything that it acknowledged arrives, and nothing arrives twice, except requests whose outcome was unknown at a kill.
+// The test fails if a point is never reached.
 import { describe, expect, it } from 'vitest'
 import { isFull } from '../full.ts'
-import { killOnce, killRepeatedly } from './deaths.ts'
+import { killOnce, killRepeatedly } from './kills.ts'
 import { momentsOn, nameOf, type Engine } from './points.ts'
 
 /**
@@ -12,21 +12,18 @@ import { momentsOn, nameOf, type Engine } from './points.ts'
  */
 const few: Readonly<Record<Engine, readonly string[]>> = {
   sqlite: [
-    'after commit: deliveries taken in, with news in their runs',
-    'before commit: a run in a snapshot and in the outbox',
+    'after commit: take in deliveries that change runs',
+    'before commit: store a snapshot and its outbox entries',
     'after verdict: delivered',
-    'before commit: exports put off',
-    'after commit: a dead letter',
+    'before commit: defer exports',
+    'after commit: store a dead letter',
   ],
-  postgres: [
-    'before commit: deliveries taken in, with news in their runs',
-    'before commit: exports settled as delivered',
-  ],
+  postgres: ['before commit: take in deliveries that change runs', 'before commit: settle exports as delivered'],
 }
 
 describe.skipIf(isFull)('a daemon that is killed once at some of the named points', () => {
   it.each(['sqlite', 'postgres'] as const)(
-    'loses and repeats nothing on %s if the daemon is killed',
+    'loses and repeats nothing on %s if the daemon is killed at a named point',
     { timeout: 1_800_000 },
     async engine => {
       const moments = momentsOn(engine).filter(moment => few[engine].includes(nameOf(moment)))
@@ -37,7 +34,7 @@ describe.skipIf(isFull)('a daemon that is killed once at some of the named point
 })
 
 it.skipIf(!isFull)(
-  'loses and repeats nothing on SQLite if the daemon is killed at every named point and at random',
+  'loses and repeats nothing on SQLite, even if the daemon is killed at every named point and at random times',
   { timeout: 5_400_000 },
   async () => killRepeatedly('sqlite'),
 )

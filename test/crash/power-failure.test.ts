@@ -1,5 +1,5 @@
-// A power failure loses data that was written but not yet synced: the unfinished transaction. In this test, the disk is a copy of the store's files,
-// with a torn transaction after the last commit.
+// Tests a power failure. It loses data that was written but not yet synced, which is at most the transaction in progress. The test copies the store's
+// files and appends random bytes to the WAL, like a transaction that was only partly written.
 import { appendFileSync, cpSync, mkdirSync } from 'node:fs'
 import path from 'node:path'
 import fc from 'fast-check'
@@ -23,7 +23,7 @@ function pathsOf(): { readonly live: string; readonly disk: string } {
   return { live: path.join(folder, 'live', 'pipespan.db'), disk: path.join(folder, 'disk', 'pipespan.db') }
 }
 
-it('loses no accepted delivery in a power failure, and takes in none twice', async () => {
+it('loses no accepted delivery in a power failure, and recognizes each one when it is sent again', async () => {
   const groups = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 6 })
   await fc.assert(
     fc.asyncProperty(groups, fc.uint8Array(), async (sizes, torn) => {
@@ -36,7 +36,7 @@ it('loses no accepted delivery in a power failure, and takes in none twice', asy
         await Promise.all(group.map(async one => takeIn.take(one)))
         all.push(...group)
       }
-      // The power fails at this moment.
+      // The copy contains what is on the disk after the power failure.
       mkdirSync(path.dirname(disk))
       for (const end of ['', '-wal']) cpSync(`${live}${end}`, `${disk}${end}`)
       appendFileSync(`${disk}-wal`, torn)
@@ -53,7 +53,7 @@ it('loses no accepted delivery in a power failure, and takes in none twice', asy
   )
 })
 
-it('waits for the disk at each commit of the daemon and of a command, so that a power failure undoes none of them', () => {
+it('syncs each commit of the daemon and of a command to the disk, so that a power failure undoes none of them', () => {
   const { live } = pathsOf()
   const full = { synchronous: 2 }
   const own = openOwnDatabase(live, options)

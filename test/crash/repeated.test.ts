@@ -1,5 +1,4 @@
-// The daemon is killed while the backend is processing a request that it has not answered yet. The next life sends the same IDs again, and counts
-// them as repeated.
+// The daemon is killed while the backend is still processing a request. After a restart, it sends the same IDs again, and counts them as repeated.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'
@@ -17,7 +16,7 @@ async function exportsOf(daemon: Daemon, outcome: string): Promise<number> {
 }
 
 it.each(['sqlite', 'postgres'] as const)(
-  'counts exactly the exports that a daemon on %s repeats after it was killed before the backend responded',
+  'counts exactly the exports that a daemon on %s repeats because it was killed before the backend responded',
   { timeout: 300_000 },
   async engine => {
     const storeUrl = engine === 'sqlite' ? undefined : await newDatabase()

@@ -1,5 +1,5 @@
-// A second `serve` is started repeatedly on the store of a running daemon under load, through every name of the file. It refuses to start. Everything
-// that the first daemon acknowledges before, during and after these attempts arrives, even if the first daemon is killed at the end.
+// While a daemon runs under load, a second `serve` is started on its store again and again, by the path of the file or by a link to it. Each refuses
+// to start. Everything that the first daemon acknowledges before, during and after these attempts arrives, even if it is killed at the end.
 import { readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { freePorts } from '../../src/simulator/daemon-process.ts'
 import { WebhookSender } from '../../src/simulator/platform/sender.ts'
 import { Daemon, run, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
-import { arrivals, nameLife } from './arrivals.ts'
+import { arrivals, numberProcess } from './arrivals.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 import { isFull, makeLoad, report, twice } from '../e2e/load.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
@@ -21,24 +21,24 @@ const size = isFull ? { pipelines: 1_000, webhooks: 20_000, rounds: 40 } : { pip
 const timeoutMs = 900_000
 const seed = isFull ? Date.now() % 1_000_000 : 7
 
-/** The lowest ID of the pipelines that are reported by a single delivery. It is far from all other IDs. */
-const firstOfLast = 900_000_000
+/** The lowest ID of the pipelines that only one delivery reports. It is far from all other IDs. */
+const firstSingle = 900_000_000
 
-function onceOnly(id: number): Delivery {
+function singleDelivery(id: number): Delivery {
   return { kind: 'pipeline', at: 0, pipelineId: id, jobId: undefined, key: `once-${id}`, body: pipelineEvent({ id }) }
 }
 
 const pipelineOf = ({ attributes }: ReceivedSpan): number => Number(attributes['cicd.pipeline.run.id'])
-const isOfLast = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstOfLast
+const isSingle = (span: ReceivedSpan): boolean => pipelineOf(span) >= firstSingle
 
 it(
-  'rejects a second `pipespan serve` on the same store without taking anything away from the first',
+  'rejects a second `pipespan serve` on the same store, and leaves the first one undisturbed',
   async () => {
     const random = new Random(seed)
     const { deliveries, truths } = makeLoad({ seed: 40, ...size })
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const [port = 0] = await freePorts(1)
-    const env = { ...nameLife(1), PIPESPAN_LISTEN: `127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
+    const env = { ...numberProcess(1), PIPESPAN_LISTEN: `127.0.0.1:${port}`, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url }
     const daemon = await Daemon.start(env)
     const queue = twice(deliveries, 41)
     const acknowledged = new Set<number>()
@@ -63,7 +63,7 @@ it(
     let refused = 0
     const refuse = async (): Promise<void> => {
       const file = refused % 2 === 0 ? daemon.storeFile : link
-      const second = await run(['serve'], { ...daemon.env, ...nameLife(2), PIPESPAN_STORE_URL: `sqlite:${file}` })
+      const second = await run(['serve'], { ...daemon.env, ...numberProcess(2), PIPESPAN_STORE_URL: `sqlite:${file}` })
       expect(second).toMatchObject({ code: 1, signal: null })
       expect(second.stderr).toMatch(
         new RegExp(`Another pipespan process uses .*process ${daemon.process.child.pid} on `),
@@ -72,7 +72,7 @@ it(
     }
     const share = Math.ceil(queue.length / size.rounds)
     while (queue.length > 0) {
-      // Some second daemons are started while the first one is busy, the others once it has accepted all deliveries.
+      // Some second daemons start while the first one is busy, the others after it has accepted all deliveries.
       const sent = sender.sendAll(queue.splice(0, share))
       if (random.chance(0.5)) await sent
       await refuse()
@@ -80,28 +80,28 @@ it(
     }
     await refuse()
     expect(daemon.process.child.exitCode).toBeNull()
-    // Deliveries that are acknowledged from now on must survive a kill that happens before all of them have been exported.
-    const last = Array.from({ length: isFull ? 300 : 100 }, (_, at) => onceOnly(firstOfLast + at))
+    // Deliveries that are acknowledged from now on must survive a kill before their export.
+    const last = Array.from({ length: isFull ? 300 : 100 }, (_, at) => singleDelivery(firstSingle + at))
     const sent = sender.sendAll(last)
-    const newest = (): number[] => [...acknowledged].filter(id => id >= firstOfLast)
+    const newest = (): number[] => [...acknowledged].filter(id => id >= firstSingle)
     while (newest().length < last.length / 2) await sleep(1)
     await daemon.kill()
     await sent
     const promised = newest()
     expect(readdirSync(path.dirname(link)).filter(name => name.startsWith('link'))).toEqual(['link.db'])
 
-    await daemon.restart(nameLife(3))
+    await daemon.restart(numberProcess(3))
     while (queue.length > 0) await sender.sendAll(queue.splice(0))
     await receiver.until(complete(truths))
     const arrived = (): Set<number> => new Set(receiver.spans.map(pipelineOf))
     await expect.poll(() => promised.filter(id => !arrived().has(id)), { timeout: timeoutMs / 2 }).toEqual([])
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     const { once, unexplained } = arrivals(receiver.requests)
-    const ofLast = new Set(once.filter(isOfLast).map(({ traceId }) => traceId))
+    const singleTraces = new Set(once.filter(isSingle).map(({ traceId }) => traceId))
     expect(
       differences(
         truths,
-        once.filter(({ traceId }) => !ofLast.has(traceId)),
+        once.filter(({ traceId }) => !singleTraces.has(traceId)),
       ),
     ).toEqual([])
     expect(unexplained).toEqual([])

@@ -1,5 +1,5 @@
 // A steady stream of pipelines, each reported by only one delivery. Every acknowledged pipeline must arrive, whatever happens to the daemon in the
-// meantime. A delivery without a 2xx response is sent again, as with the platform's resend button.
+// meantime. A delivery without a 2xx response is sent again, like with the platform's resend button.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { OtlpReceiver } from '../support/otlp-receiver.ts'
@@ -13,7 +13,7 @@ const pause = isFull ? 1 : 80
 
 export class SteadyFeed {
   readonly acknowledged = new Set<number>()
-  /** Number of responses other than 2xx, by status. Status 0 means that there was no response. */
+  /** Number of responses other than 2xx, by status. Status 0 stands for no response. */
   readonly refused = new Map<number, number>()
   readonly #url: string
   #next = 1

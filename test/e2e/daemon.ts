@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { closeAfterTest, temporaryFolder } from '../support/after-test.ts'
-import { compiled, roomFromTheStart, shipped } from '../shipped.ts'
+import { compiled, semiSpaceArguments, shipped } from '../shipped.ts'
 import { runCommand, type Command } from './run-command.ts'
 
 export interface LogLine {
@@ -25,14 +25,14 @@ function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, HOME: tmpdir(), TZ: 'UTC', NODE_COMPILE_CACHE: compiled, ...env }
 }
 
-/** A process of the program, with its output as text and a promise for its exit. */
+/** A process of the program, with its output as a string and a promise for its exit. */
 export class ProgramProcess {
   readonly ended: Promise<Ended>
   readonly child: ChildProcess
   stdout = ''
   stderr = ''
   readonly #log: LogLine[] = []
-  /** The index in `stderr` up to which the output was parsed into `#log`. */
+  /** The index in `stderr` up to which `#log` contains the parsed output. */
   #logEnd = 0
 
   /** `openFiles` limits the number of open files of the process. By default the system's limit applies. */
@@ -41,7 +41,7 @@ export class ProgramProcess {
       openFiles === undefined
         ? [process.execPath, []]
         : ['/bin/sh', ['-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath]]
-    const child = spawn(command, [...before, ...roomFromTheStart, ...nodeArgs, shipped, ...args], {
+    const child = spawn(command, [...before, ...semiSpaceArguments, ...nodeArgs, shipped, ...args], {
       env: environment(env),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -219,7 +219,7 @@ export class Daemon {
   }
 
   /** Waits until the current process is ready. Resolves to false if it exits first. */
-  async lives(): Promise<boolean> {
+  async becomesReady(): Promise<boolean> {
     return this.#ready().then(
       () => true,
       async (error: unknown) => {
@@ -231,14 +231,14 @@ export class Daemon {
   }
 
   /** Starts a new process on the same store, with these variables changed. Resolves to true if it becomes ready. */
-  async revive(env: NodeJS.ProcessEnv): Promise<boolean> {
+  async startAgain(env: NodeJS.ProcessEnv): Promise<boolean> {
     Object.assign(this.env, env)
     await this.#next()
-    return this.lives()
+    return this.becomesReady()
   }
 
   /** Starts a new process on the same store, with these variables changed, and kills it after this many ms, ready or not. */
-  async stillborn(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  async startAndKill(ms: number, env: NodeJS.ProcessEnv = {}): Promise<void> {
     Object.assign(this.env, env)
     await this.#next()
     await sleep(ms)

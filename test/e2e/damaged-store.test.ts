@@ -17,7 +17,7 @@ describe('a damaged SQLite file', () => {
   let receiver: OtlpReceiver
   let id = 0
 
-  /** All data is checkpointed into the store's main file, so that none is left in the WAL. */
+  /** All data is checkpointed into the store's main file, so that the WAL contains none. */
   beforeEach(async () => {
     receiver = closeAfterTest(await OtlpReceiver.start())
     daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '1ms' })
@@ -45,7 +45,7 @@ describe('a damaged SQLite file', () => {
     ['all other pages', 1, undefined],
   ])('refuses to start or run commands if %s of the database file was overwritten', async (_what, from, to) => {
     overwrite(from, to)
-    expect(await daemon.revive({})).toBe(false)
+    expect(await daemon.startAgain({})).toBe(false)
     expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
     expect(daemon.process.log.filter(({ level }) => level === 60).map(({ msg }) => msg)).toEqual([
       expect.stringMatching(sentence),

@@ -59,15 +59,15 @@ it.each(['sqlite', 'postgres'] as const)(
       )
     const arrived = (): Map<unknown, unknown> => new Map(receiver.accepted.map(({ body: { id, type } }) => [id, type]))
     for (const [at, moment] of moments.entries()) {
-      if (at > 0) await daemon.revive({ CRASH_AT: nameOf(moment) })
-      else expect(await daemon.lives()).toBe(true)
-      const life = daemon.process
+      if (at > 0) await daemon.startAgain({ CRASH_AT: nameOf(moment) })
+      else expect(await daemon.becomesReady()).toBe(true)
+      const running = daemon.process
       // The pipeline ends after the daemon's start, because events that are older than the notification rule are not sent.
       const body = ended(at + 1)
       await post(body, at + 1)
-      const [end] = await Promise.race([life.ended.then(one => [one]), sleep(60_000, [undefined])])
+      const [end] = await Promise.race([running.ended.then(one => [one]), sleep(60_000, [undefined])])
       expect(end).toMatchObject({ signal: 'SIGKILL' })
-      expect(life.stderr).toContain(`killed ${nameOf(moment)}\n`)
+      expect(running.stderr).toContain(`killed ${nameOf(moment)}\n`)
       if (storeUrl !== undefined) await shiftClock(storeUrl, (at + 1) * leases)
       await daemon.restart({ CRASH_AT: undefined })
       // The webhook is sent again, because the kill may have prevented its response.

@@ -1,4 +1,4 @@
-// Runs one store, one backend, and a daemon that is killed repeatedly under load, at named moments and at random times. Every delivery that got a 2xx
+// Kills one daemon repeatedly under load, at named moments and at random times, with one store and one backend. Every delivery that got a 2xx
 // response must arrive, and nothing may arrive twice, except requests whose outcome was unknown at a kill.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -13,29 +13,29 @@ import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { complete, differences } from '../e2e/truth.ts'
 import { isFull, twice } from '../e2e/load.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
-import { arrivals, nameLife } from './arrivals.ts'
+import { arrivals, numberProcess } from './arrivals.ts'
 import { nameOf, type Moment } from './points.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 import type { PipelineTruth } from '../support/truth.ts'
 
-export type Death =
-  /** `nth`: the occurrence of the moment at which the daemon dies. */
+export type Kill =
+  /** The daemon is killed at the `nth` occurrence of the moment. */
   | { readonly moment: Moment; readonly nth: number }
-  /** `after`: the time until the daemon is killed, ms. It is measured from the moment at which the daemon became ready or was started. */
+  /** The daemon is killed this many ms (`after`) after it became ready or was started. */
   | { readonly after: number; readonly since: 'ready' | 'start' }
 
-export interface TrackOptions {
-  /** URL of the store. If undefined, SQLite is used. */
+export interface KilledDaemonOptions {
+  /** URL of the store. The default is an SQLite file. */
   readonly storeUrl?: string | undefined
-  readonly deaths: readonly Death[]
+  readonly kills: readonly Kill[]
   readonly seed: number
-  /** Maximum time until a moment is reached, and maximum time until all remaining data has arrived, ms. */
+  /** `moment`: the maximum time until the daemon reaches a moment. `rest`: the maximum time until all remaining data has arrived. Both in ms. */
   readonly timeoutMs: { readonly moment: number; readonly rest: number }
-  /** Called before the daemon's last life. On PostgreSQL, it may set the clock forward. */
-  readonly beforeLast?: (() => Promise<void>) | undefined
+  /** Called before the daemon's last start. On PostgreSQL, it may set the clock forward. */
+  readonly beforeLastStart?: (() => Promise<void>) | undefined
 }
 
-export interface TrackFigures {
+export interface KilledDaemonFigures {
   readonly kills: number
   readonly pipelines: number
   readonly webhooks: number
@@ -47,17 +47,19 @@ export interface TrackFigures {
 const killSwitchOf = (storeUrl: string | undefined): string =>
   new URL(storeUrl === undefined ? 'kill-switch.ts' : 'kill-switch-postgres.ts', import.meta.url).href
 /** The lowest ID of the pipelines that the backend rejects. It is far from all other IDs. */
-const firstRefused = 900_000_000
+const firstRejected = 900_000_000
 const senders = 6
 /** Pause of each sender between deliveries, ms. */
 const pause = isFull ? 5 : 80
 
-/** Starts and kills the daemon as specified, finally lets it run, and compares what arrived with what happened. */
-export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
-  const { deaths, seed, timeoutMs } = options
+/**
+ * Starts and kills the daemon as specified, then lets it run to the end, and compares the telemetry that arrived with what happened on the platform.
+ */
+export async function runWithKills(options: KilledDaemonOptions): Promise<KilledDaemonFigures> {
+  const { kills, seed, timeoutMs } = options
   const random = new Random(seed)
   const receiver = closeAfterTest(await OtlpReceiver.start())
-  const isRefused = (id: unknown): boolean => Number(id) >= firstRefused
+  const isRefused = (id: unknown): boolean => Number(id) >= firstRejected
   receiver.misbehave({
     fault: { kind: 'status', status: 400, message: 'not this one' },
     when: ({ spans }) => spans.some(({ attributes }) => isRefused(attributes['cicd.pipeline.run.id'])),
@@ -76,7 +78,7 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
         some.flatMap(({ deliveries }) => deliveries),
         random.between(0, 1e9),
       )
-      queue.push(...random.shuffle([...own, anUnreadableOne(random)]))
+      queue.push(...random.shuffle([...own, undecodableDelivery(random)]))
     }
     return queue.pop() ?? draw()
   }
@@ -88,8 +90,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       token: webhookToken,
       concurrency: senders,
       onSent: (delivery, outcome) => {
-        // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with its key, as with the
-        // platform's resend button.
+        // A delivery that was not acknowledged, perhaps because the store could not be written in time, is sent again with the same key, like with
+        // the platform's resend button.
         if (outcome.kind === 'failed' || outcome.status === 503) {
           queue.push(delivery)
           return
@@ -105,7 +107,8 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       Array.from({ length: senders }, async () => {
         while (isUp) {
           await sender.send(draw())
-          // A delivery whose body, but not its header, shows that it is not about a pipeline. It may get lost.
+          // Only the body shows that this delivery is not about a pipeline, because all system hooks have the same header. The test does not resend
+          // it, so it may get lost.
           if (random.chance(0.1))
             await daemon?.post('{"object_kind":"note"}', { 'x-service-event': 'System Hook' }).catch(() => undefined)
           await sleep(pause)
@@ -114,46 +117,46 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
     )
   }
 
-  let life = 0
+  let processNumber = 0
   let daemon: Daemon | undefined
-  const letters = new Set<number>()
-  async function collectLetters(): Promise<void> {
+  const deadLetterIds = new Set<number>()
+  async function collectDeadLetters(): Promise<void> {
     const { stdout } = (await daemon?.command('dead-letters', 'list', '--json')) ?? { stdout: '[]' }
-    for (const { pipelineId } of JSON.parse(stdout) as { pipelineId: number }[]) letters.add(pipelineId)
+    for (const { pipelineId } of JSON.parse(stdout) as { pipelineId: number }[]) deadLetterIds.add(pipelineId)
   }
-  /** Waits until every pipeline that the backend rejects is a dead letter. */
-  async function allRefused(): Promise<void> {
+  /** Waits until every pipeline that the backend rejects has become a dead letter. */
+  async function allAreDeadLetters(): Promise<void> {
     const isAll = async (): Promise<boolean> => {
-      await collectLetters()
-      return [...refused].every(id => letters.has(id))
+      await collectDeadLetters()
+      return [...refused].every(id => deadLetterIds.has(id))
     }
     await expect.poll(isAll, { timeout: timeoutMs.rest, interval: 300 }).toBe(true)
   }
   /**
-   * Ends a life normally. It leaves no pipeline that would become a dead letter later, because the next life could prune the dead letter unseen. It
-   * releases the maintenance lease, so that the next life prunes immediately.
+   * Starts the daemon, waits until every rejected pipeline is a dead letter, and stops the daemon normally. The next process could prune a later dead
+   * letter before the test sees it. The stopped daemon releases the maintenance lease, so that the next process prunes immediately.
    */
-  async function restInPeace(): Promise<void> {
-    isUp = await born(undefined)
+  async function runAndStop(): Promise<void> {
+    isUp = await startNext(undefined)
     expect(isUp).toBe(true)
     const fed = feed()
     const before = receiver.counts.requests
     await receiver.until(() => receiver.counts.requests > before, timeoutMs.moment)
-    await allRefused()
+    await allAreDeadLetters()
     isUp = false
     await fed
     expect(await daemon?.stop()).toEqual({ code: 0, signal: null })
   }
-  async function born(death: Death | undefined): Promise<boolean> {
-    life += 1
-    const moment = death !== undefined && 'moment' in death ? death.moment : undefined
+  async function startNext(kill: Kill | undefined): Promise<boolean> {
+    processNumber += 1
+    const moment = kill !== undefined && 'moment' in kill ? kill.moment : undefined
     const env = {
-      ...nameLife(life),
+      ...numberProcess(processNumber),
       CRASH_AT: moment && nameOf(moment),
-      CRASH_NTH: death !== undefined && 'nth' in death ? String(death.nth) : undefined,
+      CRASH_NTH: kill !== undefined && 'nth' in kill ? String(kill.nth) : undefined,
       PIPESPAN_RETENTION: moment?.point.needs === 'a short retention' ? '1ms' : '7d',
     }
-    if (daemon !== undefined) return daemon.revive(env)
+    if (daemon !== undefined) return daemon.startAgain(env)
     daemon = Daemon.launch(
       {
         ...env,
@@ -163,59 +166,59 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
       },
       ['--import', killSwitchOf(options.storeUrl)],
     )
-    return daemon.lives()
+    return daemon.becomesReady()
   }
-  /** Waits until the daemon is dead. */
-  async function untilDead(death: Death): Promise<void> {
+  /** Kills the daemon at a random time, or waits until the kill switch has killed it. */
+  async function untilKilled(kill: Kill): Promise<void> {
     if (daemon === undefined) return
     const { process } = daemon
-    if ('after' in death) {
-      await sleep(death.after)
+    if ('after' in kill) {
+      await sleep(kill.after)
       await daemon.kill()
       return
     }
-    const name = nameOf(death.moment)
+    const name = nameOf(kill.moment)
     const late = AbortSignal.timeout(timeoutMs.moment)
-    const isDead = await Promise.race([
+    const ended = await Promise.race([
       process.ended,
       sleep(timeoutMs.moment, undefined, { signal: late }).catch(() => undefined),
     ])
-    if (isDead === undefined) throw new Error(`Never reached within ${timeoutMs.moment} ms: ${name}`)
-    const lastWords = process.stderr.slice(-1_000)
-    expect(lastWords).toContain(`killed ${name}\n`)
-    expect(isDead).toMatchObject({ signal: 'SIGKILL' })
+    if (ended === undefined) throw new Error(`Never reached within ${timeoutMs.moment} ms: ${name}`)
+    const lastOutput = process.stderr.slice(-1_000)
+    expect(lastOutput).toContain(`killed ${name}\n`)
+    expect(ended).toMatchObject({ signal: 'SIGKILL' })
   }
 
-  for (const death of deaths) {
-    const needs = 'moment' in death ? death.moment.point.needs : undefined
-    if (needs === 'a short retention') await restInPeace()
+  for (const kill of kills) {
+    const needs = 'moment' in kill ? kill.moment.point.needs : undefined
+    if (needs === 'a short retention') await runAndStop()
     const recover =
       needs === 'an overloaded backend'
         ? receiver.misbehave({
             fault: { kind: 'status', status: 503, headers: { 'retry-after': '0' }, message: 'HTTP 503' },
           })
         : undefined
-    if ('since' in death && death.since === 'start') {
-      const birth = born(undefined)
-      await untilDead(death)
-      await birth
+    if ('since' in kill && kill.since === 'start') {
+      const started = startNext(undefined)
+      await untilKilled(kill)
+      await started
     } else {
-      isUp = await born(death)
+      isUp = await startNext(kill)
       const fed = feed()
-      if (needs === 'a refused pipeline' && isUp) queue.push(aRefusedOne(firstRefused + life))
-      await untilDead(death)
+      if (needs === 'a refused pipeline' && isUp) queue.push(rejectedDelivery(firstRejected + processNumber))
+      await untilKilled(kill)
       isUp = false
       await fed
     }
     recover?.()
   }
 
-  await options.beforeLast?.()
-  isUp = await born(undefined)
+  await options.beforeLastStart?.()
+  isUp = await startNext(undefined)
   expect(isUp).toBe(true)
-  // The daemon does not trust rejections from a backend that has not accepted anything yet, so the backend first gets something that it accepts.
+  // The daemon does not trust rejections from a backend that has accepted nothing yet. The feed makes the backend accept something first.
   const fed = feed()
-  await allRefused()
+  await allAreDeadLetters()
   isUp = false
   await fed
   while (queue.length > 0) await sender.sendAll(queue.splice(0))
@@ -226,21 +229,21 @@ export async function dieAndLive(options: TrackOptions): Promise<TrackFigures> {
   expect(differences(truths, once)).toEqual([])
   expect(unexplained).toEqual([])
   return {
-    kills: deaths.length,
+    kills: kills.length,
     pipelines: truths.length,
     webhooks: sender.counts.sent,
     unanswered: sender.counts.failed,
-    deadLetters: letters.size,
+    deadLetters: deadLetterIds.size,
     repeatedRequests: repeated,
   }
 }
 
-function anUnreadableOne(random: Random): Delivery {
+function undecodableDelivery(random: Random): Delivery {
   const body = '{"object_kind":"pipeline","object_attributes":{"id":"no number"}}'
   return { kind: 'pipeline', at: 0, pipelineId: 0, jobId: undefined, key: random.uuid(), body }
 }
 
-function aRefusedOne(id: number): Delivery {
+function rejectedDelivery(id: number): Delivery {
   return {
     kind: 'pipeline',
     at: 0,
