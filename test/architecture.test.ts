@@ -9,8 +9,8 @@ const source = path.join(import.meta.dirname, '..', 'src')
 const page = readFileSync(path.join(source, '..', 'ARCHITECTURE.md'), 'utf8')
 
 /**
- * The folders that each folder in src ("room") may import. `types of` allows `import type` only, `ports of` allows files in the other folder's
- * `ports`, and `shape of daemon` is defined by `isShape`.
+ * For each folder in src ("room"), the folders that it may import. `types of` allows `import type` only, `ports of` allows files in the other
+ * folder's `ports`, and `shape of daemon` is defined by `isShape`.
  */
 const mayImport = new Map(
   [...page.matchAll(/^\| `([\w/-]+?)(?:\/|\.ts)` \| .* \| (.*) \|$/gm)].map(([, room = '', cell = '']) => [
@@ -39,15 +39,15 @@ function importsOf(file: string): Import[] {
   }))
 }
 
-/** The architectural folder ("room") to which a file belongs. Each folder in `core/` is a separate room. */
+/** Returns the folder of src ("room") to which a file belongs. Each folder in `core/` counts as a separate room. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split(path.sep)
   return first === 'core' ? `${first}/${second}` : path.basename(first, '.ts')
 }
 
 /**
- * True for files in `daemon/` that define what a feature consists of: the feature interface, the context that its parts receive, and the types of
- * options.
+ * Returns true for files in `daemon/` that define what a feature consists of: the feature interface, the context that its parts receive, and the
+ * types of options.
  */
 function isShape(file: string): boolean {
   return /^daemon\/(feature|feature-commands|context|configuration\/(config-fault|option|kind|choice-options|[\w-]+-kinds))\.ts$/.test(
@@ -56,8 +56,8 @@ function isShape(file: string): boolean {
 }
 
 /**
- * The name of the feature whose folder contains the file. Undefined if the file is in no feature's folder, or if `features.ts` does not list the
- * feature yet.
+ * Returns the name of the feature whose folder contains the file. Undefined if the file is in no feature's folder, or if `features.ts` does not list
+ * the feature yet.
  */
 function featureOf(file: string): string | undefined {
   const [room, name = ''] = file.split(path.sep)
@@ -65,8 +65,8 @@ function featureOf(file: string): string | undefined {
 }
 
 /**
- * True if a feature imports its own folder in `platform/`. That folder contains the feature's requests to the platform and is deleted along with the
- * feature.
+ * Returns true if a feature imports its own folder in `platform/`. That folder contains the feature's requests to the platform and is deleted along
+ * with the feature.
  */
 function isOwnFolder(from: string, to: string): boolean {
   const name = featureOf(from)
@@ -116,7 +116,7 @@ describe('the architecture', () => {
     }
   })
 
-  it("allows only the composition to import platform files other than the platform's port", () => {
+  it("allows only the daemon and commands/platform.ts to import platform files other than the platform's port", () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
     const composing = (file: string): boolean =>
       ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
@@ -137,7 +137,7 @@ describe('the architecture', () => {
     expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
-  it('allows the key-value table to be used only by repositories and by feature reporters, which change documents in the transaction of their report', () => {
+  it("allows the SQL repositories to be imported only by the store's operations and by features", () => {
     const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
     const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
     expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
@@ -147,7 +147,7 @@ describe('the architecture', () => {
     const named = [...page.matchAll(/`((?:[\w-]+\/)+[\w.-]+\.ts)`/g)].map(([, file = '']) => file)
     expect(named.length).toBeGreaterThan(30)
     const roots = [source, path.join(source, '..')]
-    // ARCHITECTURE.md may name files of a feature that was deleted along with its whole folder.
+    // ARCHITECTURE.md may still name files of a feature whose folder was deleted.
     const isDeleted = (file: string): boolean => {
       const [folder] = /^features\/[\w-]+/.exec(file) ?? []
       return folder !== undefined && !existsSync(path.join(source, folder))
@@ -181,8 +181,8 @@ describe('the architecture', () => {
     expect(silent).toEqual([])
   })
 
-  it('sets timers only in two files, where an error in a callback cannot crash the process', () => {
-    // The demo and the commands may set timers, because their timers end with the program.
+  it('sets timers only in two files, which catch errors in callbacks so that they cannot crash the process', () => {
+    // The simulator and the demo may set timers too, because their timers end with the program.
     const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
     const setting = files.filter(
       file =>
@@ -198,7 +198,7 @@ describe('the architecture', () => {
     expect(files.filter(file => buckets.test(file))).toEqual([])
   })
 
-  it("uses the vendor's name only in the vendor table, and in the table of an exporter whose name contains the vendor's", () => {
+  it('names the vendor only in the vendor table, and in the table of the exporter that is named after the vendor', () => {
     // The demo's simulated platform must use the vendor's names.
     const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
     const knowing = files.filter(
@@ -211,7 +211,7 @@ describe('the architecture', () => {
     expect(knowing.toSorted()).toEqual(tables.filter(file => files.includes(file)))
   })
 
-  it("compares platform statuses only in one file and in the platform's own folder", () => {
+  it("compares platform statuses only in one file and in the platform's folder", () => {
     const ownRooms = new Set(['platform', 'simulator'])
     const comparing = files.filter(
       file =>

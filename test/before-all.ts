@@ -23,7 +23,7 @@ const sources = ['src', 'scripts', 'package-lock.json', 'package.json'].map(name
 export default async function aroundAll(project: TestProject): Promise<() => Promise<void>> {
   build()
   project.onTestsRerun(build)
-  // The long form of the tests writes to the disk. A killed process leaves the same files on disk as in memory.
+  // The long form writes to the disk. The short form can use memory, because a killed process leaves the same files in memory as on disk.
   const place = isFull ? undefined : folderInMemory()
   if (place !== undefined) process.env.TMPDIR = place
   let server: Promise<PostgresServer> | undefined
@@ -52,7 +52,7 @@ function build(): void {
   execFileSync(process.execPath, [path.join(root, 'scripts', 'build.js')], { stdio: 'inherit' })
 }
 
-/** When a file, or the newest file in a folder, was last modified. */
+/** Returns the modification time of a file, or of the newest file in a folder. */
 function newest(place: string): number {
   const found = statSync(place)
   if (!found.isDirectory()) return found.mtimeMs

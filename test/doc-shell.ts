@@ -1,4 +1,4 @@
-// A shell like that of someone reading the documentation, in a folder where `npx pipespan` runs the program from this checkout.
+// A shell like that of a reader of the documentation, in a folder where `npx pipespan` runs the program from this checkout.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// Every command in the documentation is executed by a test, or has a marker that names what it needs and no test has.
+// Every command in the documentation is executed by a test. A command that cannot be has a marker that names what the tests lack.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

@@ -1,4 +1,4 @@
-// Tests of pages whose rows and commands must be true: the README, the command table, coverage, SECURITY.
+// Tests the claims and commands of pages that must be true: the README, the command table, coverage and SECURITY.md.
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
@@ -51,8 +51,8 @@ describe('the README for newcomers', () => {
 })
 
 /**
- * Expands `tokens list\|create` to `tokens list` and `tokens create`. A command ends before the first word that is an argument or option: FILE,
- * [FILE], --since.
+ * Expands `tokens list\|create` to `tokens list` and `tokens create`. Arguments and options, such as FILE, [FILE] and --since, are not part of a
+ * command.
  */
 function commandsOf(written: string): string[] {
   const words = written.split(' ').slice(1)
@@ -80,7 +80,7 @@ describe('the command table', () => {
   })
 })
 
-it('writes `npx pipespan` at most once in all documentation, because each `npx` call takes seconds', () => {
+it('uses `npx pipespan` at most once in all documentation, because each `npx` call takes seconds', () => {
   const pages = ['*.md', 'docs/**/*.md', 'deploy/**/*.md'].flatMap(pattern => globSync(pattern, { cwd: repository }))
   expect(pages.length).toBeGreaterThan(30)
   expect(pages.flatMap(file => read(file).match(/npx pipespan\b/g) ?? []).length).toBeLessThan(2)

@@ -1,4 +1,4 @@
-// Tests the backend recipes: the commands in docs/recipes.md are run against a stand-in server that accepts exactly what the vendor's documentation
+// Tests the backend recipes. The commands in docs/recipes.md are run against a stand-in server that accepts exactly what the vendors' documentation
 // describes.
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { once } from 'node:events'

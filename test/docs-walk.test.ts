@@ -42,7 +42,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
       const script = asRead
         .replaceAll('localhost:8080', `localhost:${port}`)
         .replaceAll('http://localhost:4318', receiver.url)
-      // Each block runs in its own shell, so a changed PATH is passed on to the following blocks.
+      // Each block runs in a new shell, so the PATH that a block sets is passed on to the following blocks.
       if (name === 'command') own.PATH = [path.join(cwd, 'node_modules/.bin'), own.PATH].join(path.delimiter)
       else if (name === 'daemon') {
         daemon = spawn('sh', ['-eu', '-c', `exec ${script}`], { cwd, env: own, stdio: 'ignore', detached: true })
@@ -55,7 +55,7 @@ async function walk(steps: readonly DocBlock[], cwd: string, env: NodeJS.Process
     }
     await expect.poll(() => [...spans.keys()].filter(name => name.startsWith('job: ')).length).toBe(4)
     expect([...spans.keys()].filter(name => name.startsWith('pipeline: '))).toHaveLength(1)
-    // The pipeline ended a moment ago, not in the year that the example shows.
+    // The pipeline must have ended a moment ago, not in the year that the example on the page shows.
     expect(Math.max(...spans.values())).toBeGreaterThan(Date.now() - 3_600_000)
     const ended = once(daemon!, 'exit')
     process.kill(-daemon!.pid!, 'SIGTERM')

@@ -4,13 +4,13 @@ import { accessSync, chmodSync, constants, mkdtempSync, rmSync, statfsSync, writ
 import { freemem, tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** The path of Linux's in-memory file system. */
+/** The path of the in-memory file system on Linux. */
 const memory = '/dev/shm'
 /** The minimum free space for the folder, bytes. */
 const enough = 4 * 2 ** 30
 
 /**
- * Creates a folder in memory. Returns undefined if temporary files are already in memory, or if the machine's in-memory file system is missing, has
+ * Creates a folder in memory. Returns undefined if temporary files are in memory anyway, or if the machine's in-memory file system is missing, has
  * too little space or does not allow programs to run.
  */
 export function folderInMemory(): string | undefined {

@@ -2,7 +2,10 @@
 
 export const isFull = process.env.PIPESPAN_TEST_FULL === '1'
 
-/** Returns the number of examples for which fast-check tests a property: all of them in the long form, otherwise a fifth, but at most a hundred. */
+/**
+ * Returns the number of examples with which fast-check tests a property. The long form uses all of them, the short form a fifth, but at most a
+ * hundred.
+ */
 export function runs(all: number): { numRuns: number } {
   return { numRuns: isFull ? all : Math.min(100, Math.ceil(all / 5)) }
 }

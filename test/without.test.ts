@@ -36,14 +36,14 @@ export const features: readonly Feature[] = [audit]
   expect(() => listWithout(text, ['trends'])).toThrow('does not import the feature trends')
 })
 
-/** The maximum duration of one type check on a busy machine, ms. */
+/** The maximum time that one type check takes on a busy machine, ms. */
 const checkTime = 300_000
 
 it.runIf(process.env.PIPESPAN_TEST_PART === 'slow' || process.env.PIPESPAN_TEST_FULL === '1')(
   'type-checks the product without each feature, and passes the core tests without all features',
   async () => {
     const script = path.join(import.meta.dirname, '..', 'scripts', 'without.js')
-    // The script runs only the quick tests, which include the core tests. This test is a slow one, so the script does not run it again.
+    // The script runs only the quick tests, which include the core tests. This test is not among them, so the script does not run it again.
     const env = { ...process.env, PIPESPAN_TEST_PART: 'quick', PIPESPAN_TEST_FULL: undefined }
     await promisify(execFile)(process.execPath, [script, '--each', '--test'], { maxBuffer: 2 ** 24, env })
   },

@@ -6,8 +6,8 @@ import { temporaryFolder } from '../support/after-test.ts'
 import { Daemon, webhookToken } from '../e2e/daemon.ts'
 import { pipelineBody } from './honest.ts'
 
-/** A command that takes all available file descriptors until a given file exists. */
-function takesDescriptors(file: string): string[] {
+/** Returns the Node.js arguments for code that opens all available file descriptors while `file` exists, until `${file}.end` exists. */
+function descriptorHog(file: string): string[] {
   const preload = `
     import { closeSync, existsSync, openSync } from 'node:fs'
     import { isMainThread } from 'node:worker_threads'
@@ -25,7 +25,7 @@ function takesDescriptors(file: string): string[] {
 
 it('survives running out of file descriptors, and accepts deliveries again once some are available', async () => {
   const sign = path.join(temporaryFolder(), 'now')
-  const daemon = await Daemon.start({}, takesDescriptors(sign), 256)
+  const daemon = await Daemon.start({}, descriptorHog(sign), 256)
   const headers = { 'x-service-event': 'Pipeline Hook' }
   writeFileSync(sign, '')
   let refused = 0

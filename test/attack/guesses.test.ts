@@ -7,7 +7,7 @@ import { isFull } from '../e2e/load.ts'
 import { limits } from '../../src/console/access/attempts.ts'
 
 const token = 'only-tests-know-this-admin-token'
-// One address may hold a quarter of the listener's connections, which are 2,048.
+// A single address may use at most a quarter of the listener's 2,048 connections.
 const connections = isFull ? 400 : 20
 const rounds = isFull ? 10 : 1
 

@@ -11,7 +11,7 @@ const platform = { localAddress: '127.0.0.2' }
 const stranger = '127.0.0.3'
 const withToken = { 'content-type': 'application/json', 'x-service-event': 'Pipeline Hook', 'x-service-token': token }
 
-/** Posts one delivery as the platform, with at least this number of bytes. */
+/** Posts a delivery of at least this many bytes, as the platform would. */
 async function deliver(url: string, headers: Record<string, string> = withToken, bytes = 0): Promise<number> {
   return post(`${url}/webhooks`, pipelineBody(1, bytes), headers, platform)
 }
@@ -48,7 +48,7 @@ it('ends requests with endless headers after the timeout', async () => {
   expect(answers.map(statusOf)).toEqual(slow.map(() => '408'))
 })
 
-it('ends requests with endless bodies after the timeout, whoever sends them', async () => {
+it('ends requests with endless bodies after the timeout, even if the sender has the token', async () => {
   const { port, url } = await runIngress({ limits: { headers: 1_000, request: 1_000 } })
   const slow = await connectMany(20, port)
   for (const { socket } of slow) socket.write(`${head(`X-Service-Token: ${token}`, 'Content-Length: 1000')}{`)
@@ -91,7 +91,7 @@ it('limits bodies from senders without the token to a quarter of the byte budget
   const { port, url } = await runIngress({ secrets: byBoth, waiting })
   const held = await connectMany(5, port)
   for (const { socket } of held) socket.write(forgedHead(6_000) + '{'.padEnd(5_000))
-  // The five bodies are sent concurrently. Whichever of them are admitted and fill the quarter of the budget, one more body no longer fits.
+  // The five bodies are sent concurrently, so any of them may be admitted. They always fill the quarter of the budget so far that no other body fits.
   const refused = async (): Promise<string> => {
     const one = await openRaw(port, '127.0.0.1', stranger)
     one.socket.write(forgedHead(2_000) + '{'.padEnd(2_000))

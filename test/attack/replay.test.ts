@@ -7,7 +7,7 @@ import { Daemon } from '../e2e/daemon.ts'
 import { newDatabase } from '../core/store/new-database.ts'
 import { pipelineBody, post, signedHeaders, signingToken } from './honest.ts'
 
-/** Headers that the signature does not cover, so that an attacker can change them. */
+/** Changes to headers that the signature does not cover, so that an attacker could make them. */
 const changed: Readonly<Record<string, Record<string, string | undefined>>> = {
   'as it was': {},
   'another Idempotency-Key': { 'idempotency-key': 'another' },
@@ -31,7 +31,7 @@ const stores = {
 }
 
 it.each(Object.entries(stores))(
-  'deduplicates a captured delivery whatever headers are changed, on %s',
+  'recognizes a captured delivery as a duplicate on %s, whichever unsigned headers are changed',
   async (_name, database) => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const store = await database()

@@ -20,7 +20,7 @@ const backlog = Number(process.env.PIPESPAN_TEST_BACKLOG ?? 500_000)
 const jobsOf = (id: number): number => 1 + (id % 3)
 /** The load of new pipelines: the interval between them, and for how long they are sent before and after the backlog is exported (all in ms). */
 const fresh = { every: 100, before: 15_000, after: 15_000, firstId: 100_000_000 }
-/** Maximum time from the webhook to the backend for 99 of 100 new pipelines, ms. It includes the settle delay of 0.2 s. */
+/** 99 of 100 new pipelines must reach the backend within this time after their webhook, ms. It includes the settle delay of 0.2 s. */
 const bound = 3_000
 const settings = telemetrySettings({ profiles })
 const wide = {
@@ -28,7 +28,7 @@ const wide = {
   encode: messagesBy(({ signal }) => (signal === 'traces' ? chunk => encodeTraces([chunk], settings) : undefined)),
 }
 
-/** Builds the backlog by merging observations and taking snapshots as the daemon does, but without HTTP. */
+/** Creates the backlog by merging observations and taking snapshots as the daemon does, but without HTTP. */
 async function buildBacklog(file: string): Promise<void> {
   const store = openSqlite(file, wide)
   const day = 86_400_000
@@ -90,11 +90,11 @@ it.skipIf(!isFull)('exports a long backlog from both ends without delaying new p
   const postedAt = new Map<number, number>()
   let next = fresh.firstId
   let peak = 0
-  /** Posts pipelines at a steady rate for as long as `goesOn` returns true. Returns the latency of each once all have arrived. */
-  async function trickle(goesOn: () => boolean): Promise<number[]> {
+  /** Posts pipelines at a steady rate while `keepsOn` returns true. Returns the latency of each pipeline once all have arrived. */
+  async function postSteadily(keepsOn: () => boolean): Promise<number[]> {
     const own: number[] = []
     let due = performance.now()
-    while (goesOn()) {
+    while (keepsOn()) {
       const id = next++
       own.push(id)
       postedAt.set(id, performance.now())
@@ -112,7 +112,7 @@ it.skipIf(!isFull)('exports a long backlog from both ends without delaying new p
     return () => performance.now() < end
   }
 
-  const before = await trickle(forMs(fresh.before))
+  const before = await postSteadily(forMs(fresh.before))
   const memoryBefore = daemon.memory().now
   await daemon.stop()
   const built = performance.now()
@@ -120,9 +120,9 @@ it.skipIf(!isFull)('exports a long backlog from both ends without delaying new p
   const began = performance.now()
   await daemon.restart()
   peak = 0
-  const during = await trickle(() => found.old < backlog)
+  const during = await postSteadily(() => found.old < backlog)
   const drained = performance.now()
-  const after = await trickle(forMs(fresh.after))
+  const after = await postSteadily(forMs(fresh.after))
   const memoryAfter = daemon.memory().now
   expect(await daemon.stop()).toEqual({ code: 0, signal: null })
 

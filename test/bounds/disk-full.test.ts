@@ -9,7 +9,7 @@ import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
 import { pipelineEvent } from './pipelines.ts'
 
-/** The test mounts a small file system, which needs root and a machine that allows it. */
+/** Mounting the small file system of this test needs root and a machine that permits it. */
 const folder = path.join('/tmp', `pipespan-small-disk-${process.pid}`)
 const mayMount = (() => {
   mkdirSync(folder, { recursive: true })
@@ -56,7 +56,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
     stopOutage()
     const pipelines = (): number =>
       receiver.spans.filter(({ attributes }) => attributes['cicd.pipeline.task.run.id'] === undefined).length
-    // A loop that has been unable to write for a long time retries after a minute at the latest.
+    // A loop whose writes have failed for a long time retries at least once a minute.
     await receiver.until(() => pipelines() === taken.length)
     await expect.poll(ready).toEqual([200, 200])
     const late = await daemon.post(pipelineEvent({ id: 20_000 }))

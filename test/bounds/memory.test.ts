@@ -58,7 +58,10 @@ const pages = [
   '/exports',
 ]
 
-/** Measures a daemon with this number of stored runs. If `max` is given, waits until the memory has fallen below it, because garbage stays for a while. */
+/**
+ * Measures a daemon with this number of stored runs. If `max` is given, waits until the memory falls below it, because garbage is collected with a
+ * delay.
+ */
 async function memoryWith(runs: number, max?: Resident): Promise<Resident> {
   const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
   const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
@@ -117,15 +120,15 @@ it('stays within the documented memory during a burst over a thousand connection
 })
 
 /**
- * The size of a large body in bytes, the number of bodies sent concurrently, and the number of rounds. Together the bodies exceed the budget of 64
- * MiB for bodies in flight.
+ * The size of a large body in bytes, the number of bodies sent concurrently, and the number of rounds. Together, the concurrent bodies exceed the
+ * budget of 64 MiB for bodies that are being received.
  */
 const large = isFull
   ? { bytes: 25_000_000, concurrency: 6, rounds: 6 }
   : { bytes: 4_000_000, concurrency: 18, rounds: 1 }
 const budget = 64 * 2 ** 20
 
-/** Maximum resident memory with large bodies according to docs/sizing.md, MiB. The short form sends smaller ones. */
+/** Maximum resident memory with large bodies according to docs/sizing.md, MiB. The short form sends smaller bodies. */
 const maxLarge = isFull ? 500 : 400
 
 /** Sends all of a delivery except its last byte. */
@@ -144,7 +147,7 @@ function hold(daemon: Daemon, body: string): { readonly answer: Promise<number>;
   return { answer, finish: () => sent.end(body.at(-1)) }
 }
 
-/** The number of deliveries rejected because too many bodies were in flight. */
+/** The number of deliveries that were rejected because too many bodies were being received. */
 async function refusedBodies(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_webhook_deliveries_total\{[^}]*reason="budget"[^}]*\} (\d+)$/m.exec(page)?.[1] ?? 0)

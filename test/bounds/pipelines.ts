@@ -69,7 +69,7 @@ export interface Takes {
   post(body: string, headers: Record<string, string>): Promise<Response>
 }
 
-/** Posts bodies until all are accepted, `concurrency` at a time. `onAnswer` is called with every status; a failed connection counts as 503. */
+/** Posts bodies until all are accepted, `concurrency` at a time. Calls `onAnswer` with every status. A failed connection counts as 503. */
 export async function postUntilTaken(
   to: Takes,
   bodies: readonly string[],

@@ -1,4 +1,4 @@
-// Tests data that backends and parsers reject, mixed with ordinary pipelines, with the shipped daemon: other data is neither delayed nor lost.
+// Tests that data which backends and parsers reject neither delays nor loses other data. The shipped daemon gets it mixed with ordinary pipelines.
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Daemon } from '../e2e/daemon.ts'
 import { OtlpReceiver, patient } from '../support/otlp-receiver.ts'
@@ -63,7 +63,7 @@ describe('data that the backend rejects', () => {
     expect(await inbox()).toMatch(/^1 could not be decoded/)
   })
 
-  it("turns data that is rejected however it is split into a dead letter with the backend's message, and delivers the rest", async () => {
+  it("stores data that is rejected even after splitting as a dead letter with the backend's message, and delivers the rest", async () => {
     receiver.misbehave({
       fault: { kind: 'status', status: 413, message: 'at most 64 KiB' },
       when: ({ plainSize }) => plainSize > 64 * 1024,

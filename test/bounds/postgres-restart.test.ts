@@ -1,6 +1,6 @@
 // Tests that PostgreSQL can be stopped and restarted under load with two replicas, both by a crash and by an administrator. Nothing is lost or
-// quarantined, and only data whose send has an unknown outcome is exported twice. PostgreSQL is stopped twice, or twenty times in the long form
-// (PIPESPAN_TEST_FULL=1).
+// quarantined, and data is exported twice only if the daemon cannot know the outcome of the first send. PostgreSQL is stopped twice, or twenty times
+// in the long form (PIPESPAN_TEST_FULL=1).
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -19,10 +19,10 @@ afterAll(async () => server.dispose())
 
 const seed = isFull ? Date.now() % 1_000_000 : 4
 const stops = isFull ? 20 : 2
-/** Number of pipelines that are posted around each stop. */
+/** Number of pipelines that are posted shortly before and during each stop of PostgreSQL. */
 const around = isFull ? 300 : 40
 
-/** The number of exports that a replica counted as resent after an unknown outcome. Each of these exports may arrive twice. */
+/** The number of exports that a replica counted as sent again because the first outcome is unknown. Each of these exports may arrive twice. */
 async function repeatedBy(daemon: Daemon): Promise<number> {
   const page = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
   return Number(/^pipespan_export_items_total{.*outcome="repeated"} (\d+)/m.exec(page)?.[1] ?? 0)
@@ -66,7 +66,7 @@ describe('PostgreSQL stopped under load', () => {
         const refusedBefore = refused
         postings.push(post(from + around / 2, from + around))
         await expect.poll(() => refused).toBeGreaterThan(refusedBefore + 5)
-        // Once PostgreSQL is up again, more than 30 spans of the rejected pipelines arrive, some of them at once.
+        // The next stop comes after more than 30 further spans have arrived. That many do arrive, because the rejected pipelines are posted again.
         before = receiver.spans.length
         await server.start()
       }

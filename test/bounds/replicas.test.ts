@@ -1,5 +1,5 @@
-// Tests three daemons on one PostgreSQL database: one is killed, and one is suspended for longer than its leases and then resumed. Leases take long
-// to expire, so the test runs only in the long form (PIPESPAN_TEST_FULL=1).
+// Tests three daemons on one PostgreSQL database: one is killed, and one is suspended for longer than its leases and then resumed. The test waits for
+// leases to expire, which takes long, so it runs only in the long form (PIPESPAN_TEST_FULL=1).
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
@@ -27,8 +27,8 @@ async function query(url: string, sql: string, values: readonly unknown[] = []):
   }
 }
 
-/** The IDs of exports that are leased now and that the same holder still leases after `ms`. */
-async function heldBy(url: string, ms: number): Promise<string[]> {
+/** Returns the IDs of the exports that are leased now and still have the same lease after `ms`. */
+async function stillLeased(url: string, ms: number): Promise<string[]> {
   const leased = async (): Promise<string[]> =>
     (await query(url, `SELECT id || ' ' || lease AS held FROM outbox WHERE lease IS NOT NULL`)).map(row =>
       String(row.held),
@@ -47,7 +47,7 @@ async function counterOf(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(await (await fetch(`${daemon.adminUrl}/metrics`)).text())?.[1])
 }
 
-/** The counter of exports that got no response in time and are sent again. */
+/** Matches the counter of exports that got no response in time and are sent again. */
 const putOff = /^pipespan_export_items_total{.*signal="traces",outcome="later"} (\d+)/m
 
 function sum(values: readonly unknown[]): number {
@@ -92,10 +92,10 @@ describe('three replicas', () => {
       let held: string[]
       for (;;) {
         suspended.signal('SIGSTOP')
-        // The other daemons settle their leased exports within seconds. Leases that remain after that belong to the suspended daemon.
-        held = await heldBy(storeUrl, 5_000)
+        // The other daemons settle their leased exports within seconds. Any lease that remains after that belongs to the suspended daemon.
+        held = await stillLeased(storeUrl, 5_000)
         if (held.length > 0) break
-        // The daemon was suspended at a moment when it had no lease, so it is suspended again later.
+        // The daemon had no lease when it was suspended, so the test suspends it again later.
         suspended.signal('SIGCONT')
         await sleep(100)
       }
@@ -118,8 +118,8 @@ describe('three replicas', () => {
       await sleep(10_000)
       expect(unique().size).toBe(count * 3)
       const repeated = receiver.spans.length - count * 3
-      // Exports may be repeated if they were being sent when a process was killed or suspended (four requests of a hundred pipelines each), or if the
-      // response took more than a second.
+      // Exports may be repeated if they were being sent when a process was killed or suspended (four requests of a hundred pipelines each), or if
+      // their response took more than a second.
       const unanswered = putOffByKilled + (await counterOf(steady, putOff)) + (await counterOf(suspended, putOff))
       expect(repeated).toBeLessThanOrEqual((2 * 400 + unanswered) * 3)
       // The resumed daemon found that it had lost every lease. It logged and counted this, and settled no export under those leases.

@@ -1,6 +1,6 @@
-// Tests that the shipped daemon survives a network to PostgreSQL that goes silent (packets are dropped, or nothing responds) and recovers. Senders
-// get a response in time, the daemon is not ready meanwhile and recovers by itself, and nothing is lost or sent twice. The timeouts take long, so
-// this test runs only in the long form (PIPESPAN_TEST_FULL=1); `test/core/store/silence.test.ts` is the short one.
+// Tests that the shipped daemon survives a network to PostgreSQL that goes silent (packets are dropped, or nothing responds). Senders get a response
+// in time, the daemon is not ready meanwhile and recovers by itself, and nothing is lost or sent twice. The timeouts take long, so this test runs
+// only in the long form (PIPESPAN_TEST_FULL=1). `test/core/store/silence.test.ts` is the short form.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon } from '../e2e/daemon.ts'

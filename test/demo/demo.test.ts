@@ -127,14 +127,15 @@ describe('pipespan demo', () => {
     const headers = { authorization: `Bearer ${token}` }
     const page = async (path: string) => (await fetch(pages + path, { headers })).text()
     await firstMatch(run.stdout, /pipeline: .*trace/)
-    // Both demo queries are exported as gauges: the one for a count and the one for figures.
+    // The demo defines two queries, one that returns a count and one that returns several figures. Both are exported as gauges.
     const metrics = async () => (await fetch(`${pages}metrics`, { headers })).text()
     await expect.poll(metrics).toMatch(/^brightwater_pipeline_duration_p50\{.*main/m)
     await expect.poll(metrics).toMatch(/^brightwater_merge_requests_open\{.*\} 23$/m)
-    // The demo's history is available immediately: a previous period to compare with, usual durations, and all costs.
+    // The demo's history is available immediately. It includes a previous period to compare with, usual durations, and all costs.
     await expect.poll(async () => page('trends')).toMatch(/Arrows compare with the previous 30 days/)
     await expect.poll(async () => page('trends')).toMatch(/class="delta (better|worse)"/)
-    // A page that is requested before the history has been counted keeps showing its old data for five minutes.
+    // If a page is requested before the history has been counted, it keeps showing the old data for five minutes, so the test waits for the count
+    // first.
     const counted = async () =>
       (JSON.parse(await page('api/trends?span=30d')) as { total: { runs: number } }).total.runs
     await expect.poll(counted).toBeGreaterThan(100)
@@ -161,7 +162,7 @@ describe('pipespan demo', () => {
         createServer(answer).listen(Number(port), host)
       }
       listen(process.env.PIPESPAN_ADMIN_LISTEN, (_, response) => response.end('ok'))
-      // The first webhook comes once the demo has seen that it is ready.
+      // The demo sends the first webhook once this program responds that it is ready.
       listen(process.env.PIPESPAN_LISTEN, () => { console.error('out of luck'); process.exit(9) })
     `)
     const run = start({ main })

@@ -23,7 +23,7 @@ it.each([
   try {
     await expect.poll(() => output).toContain('Ctrl-C ends it')
     end(npm.pid ?? 0)
-    // The demo and its daemon hold the other end of the pipe, so it closes once both have ended.
+    // The demo and its daemon hold the other end of this pipe, so the pipe closes once both have ended.
     await closed
     expect(output).toMatch(/\d+ pipelines with \d+ jobs drawn/)
     expect(readdirSync(folder).filter(name => name.startsWith('pipespan-demo'))).toEqual([])

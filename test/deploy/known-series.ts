@@ -22,7 +22,7 @@ const metrics = [
   return { name, type, unit, attributes: [...list.matchAll(/`([\w.]+)`/g)].map(([, attribute = '']) => attribute) }
 })
 
-/** Returns a vendor-specific name as it appears under each profile. */
+/** Returns the names of a metric or attribute under all profiles. Only vendor-specific names differ. */
 function underProfiles(name: string): string[] {
   return name.startsWith('platform.') ? [name, name.replace('platform.', 'gitlab.')] : [name]
 }
@@ -34,7 +34,7 @@ function suffixOf({ unit, type }: Metric): string | undefined {
   return unit === '1' && type === 'gauge' ? '_ratio' : undefined
 }
 
-/** Returns a metric's names in Prometheus. A histogram has several, each with its own suffix. */
+/** Returns a metric's names in Prometheus. A histogram has several, one for each suffix. */
 function seriesOf(metric: Metric): string[] {
   return underProfiles(metric.name).flatMap(name => {
     const base = underscored(name)
@@ -63,7 +63,7 @@ export const knownLabels: ReadonlySet<string> = new Set([
   ...['namespace', 'pod', 'container', 'job_name'],
 ])
 
-/** Returns the series and labels in an expression that Pipespan does not export. */
+/** Returns the series and labels of an expression that are missing from Pipespan's metrics. */
 export function unknownIn(expr: string): string[] {
   const outside = expr.replaceAll(/"[^"]*"/g, '""')
   const series = [...outside.matchAll(/\b(\w+)(?:\{|\[)/g)].map(([, name = '']) => name)

@@ -25,7 +25,7 @@ const hasKubectl = hasTool('kubectl', ['kustomize', '--help'], 'building the ove
 
 const known = new Map<string, Manifest[]>()
 
-/** Returns an overlay as built by kubectl. Each overlay is built only once. */
+/** Returns an overlay as built by kubectl. Each overlay is built only once and then cached. */
 function built(overlay: string): Manifest[] {
   const manifests =
     known.get(overlay) ?? manifestsIn(runTool('kubectl', ['kustomize', `deploy/kubernetes/overlays/${overlay}`]))
@@ -236,7 +236,7 @@ describe.skipIf(!hasKubectl)('the components of the overlays', () => {
   })
 })
 
-it("runs the rotation command in a scheduled pipeline's job with only known settings", () => {
+it('runs the rotation command in a job of a scheduled pipeline, with known settings only', () => {
   const text = readFileSync(path.join(repository, 'deploy/ci/token-rotation.yml'), 'utf8')
   const { 'rotate ingest token': job } = parse(text) as {
     'rotate ingest token': { script: string[]; variables: Record<string, string>; allow_failure: unknown }

@@ -111,7 +111,7 @@ export async function schemaFaults(manifests: readonly Manifest[]): Promise<stri
   return [...faults, ...unknownKeys(manifests)]
 }
 
-/** The types of kubernetes-models are parsed only once for all objects. */
+/** The types of kubernetes-models are parsed once and then used for all objects. */
 const parsed = new Map<string, ts.SourceFile>()
 
 function unknownKeys(manifests: readonly Manifest[]): string[] {
@@ -127,7 +127,7 @@ function unknownKeys(manifests: readonly Manifest[]): string[] {
     strict: true,
     skipLibCheck: true,
     noEmit: true,
-    // Kubernetes objects are plain data, so browser types are not loaded for them.
+    // Kubernetes objects are plain data, so their type check needs no browser types.
     lib: ['lib.es2023.d.ts'],
     types: [],
   }

@@ -1,5 +1,4 @@
-// Reconstructs the environment of a container's process in a test folder: its variables, and the files from the ConfigMaps and Secrets that it
-// mounts.
+// Reconstructs a container's environment in a test folder: its variables, and the files that it mounts from ConfigMaps and Secrets.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect } from 'vitest'
@@ -37,8 +36,8 @@ function withValidKey(example: Record<string, string>): Record<string, string> {
 }
 
 /**
- * Returns the configuration that a container of this object gets, read by the daemon's own loader under this profile. It must have no faults, and no
- * setting in the manifest may be ignored.
+ * Returns the configuration that a container of this object gets under this profile, as the daemon's own loader reads it. The configuration must have
+ * no errors, and no setting in the manifest may be ignored.
  */
 export function configurationIn(
   manifests: readonly Manifest[],

@@ -65,7 +65,7 @@ export function expectComplete(manifests: readonly Manifest[]): void {
   }
 }
 
-/** Pods of other programs in the same namespace, labelled as by their charts, and the pod of the token rotation. */
+/** Pods of other programs in the same namespace, labelled like the pods of their charts, and the pod of the token rotation. */
 const otherPods = [
   {},
   { 'app.kubernetes.io/name': 'opentelemetry-collector', 'app.kubernetes.io/instance': 'ci' },

@@ -10,11 +10,12 @@ const files = globSync(['deploy/**/*', 'docs/*.md', 'config/**/*.yaml', '*.md', 
   cwd: repository,
 }).filter(name => /(\.(ya?ml|md|tpl|txt|service|conf|json)|Dockerfile)$/.test(name) && name !== 'CHANGELOG.md')
 
-/** Variables that are read by something other than the daemon: a CI job, the tests, `pipespan setup`. */
+/** Variables that the daemon does not read, but a CI job, the tests or `pipespan setup` do. */
 const ofOthers = /^PIPESPAN_(ROOT_PIPELINE_ID|SETUP_TOKEN|TEST_\w+|FUZZ_\w+)$/
 
 /**
- * Returns the variables that the file names in full. Patterns are omitted, because `PIPESPAN_REFS_…` and `OTEL_*` each stand for several variables.
+ * Returns the variables that the file names in full. Patterns such as `PIPESPAN_REFS_…` and `OTEL_*` are left out, because each stands for several
+ * variables.
  */
 function variablesIn(name: string): string[] {
   const text = readFileSync(path.join(repository, name), 'utf8')

@@ -1,5 +1,5 @@
-// Tests exports to backends that are unavailable or overloaded, that reject the token or a pipeline, or that are one of several destinations. All
-// pipelines arrive, none twice.
+// Tests exports to backends that are unavailable or overloaded, that reject the token or a pipeline, or that are one of several destinations. Every
+// pipeline arrives exactly once.
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -43,7 +43,7 @@ describe('export to a failing backend', () => {
     expect(await daemon.stop()).toEqual({ code: 0, signal: null })
     expect(differences(load.truths, receiver.spans)).toEqual([])
 
-    // The daemon honours the backend's Retry-After: it sends nothing for a second.
+    // The daemon honours the backend's Retry-After and sends nothing for a second.
     for (const [index, { status, at }] of receiver.requests.entries()) {
       const next = receiver.requests[index + 1]
       if ((status === 503 || status === 429) && next !== undefined) expect(next.at - at).toBeGreaterThan(990)

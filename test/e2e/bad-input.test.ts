@@ -148,7 +148,7 @@ describe('bad input to the daemon', () => {
     }
     const list = await daemon.command('inbox', 'list', '--json')
     const { quarantined } = JSON.parse(list.stdout) as { quarantined: { reason: string }[] }
-    // The list is reversed because it begins with the newest reason.
+    // The list is reversed, because it begins with the newest reason.
     const reasons = quarantined.map(({ reason }) => reason).toReversed()
     expect(reasons).toHaveLength(kept.length)
     kept.forEach(({ name, reason }, index) =>

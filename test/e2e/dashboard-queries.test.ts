@@ -10,7 +10,7 @@ import { PlatformState } from '../../src/simulator/platform/state.ts'
 import { RestApi } from '../../src/simulator/platform/rest-api.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 
-/** The rows of the pipeline dashboard that have data if some pipelines have run and one is running. */
+/** The rows of the pipeline dashboard that must show data, because some pipelines have ended and one is running. */
 const filled = ['Overview', 'Duration and results', 'Jobs', 'Runners']
 
 it.skipIf(!hasPrometheus)(
@@ -41,7 +41,7 @@ it.skipIf(!hasPrometheus)(
     }
     for (const promql of documented()) {
       const count = await prometheus.count(promql)
-      // Queries that end in `== 1` or `> 600` have no result, because nothing is broken and nothing has waited for ten minutes.
+      // Queries that end in `== 1` or `> 600` have no result here, because nothing is broken and nothing has waited for ten minutes.
       if (!/(== 1|> 600)$/.test(promql)) expect(count, promql).toBeGreaterThan(0)
     }
     const [, pipelines] = dashboards.find(([name]) => name === 'pipelines.json')!
@@ -52,7 +52,7 @@ it.skipIf(!hasPrometheus)(
       if (!filled.includes(row)) continue
       for (const { expr = '' } of targets) {
         checked += 1
-        // Queries about errors and failures may have no result, because there may be no failure.
+        // Queries about errors and failures may have no result, because there may be none.
         if (!/errors|failing/i.test(title)) expect(await prometheus.count(promqlOf(expr)), title).toBeGreaterThan(0)
       }
     }

@@ -1,5 +1,5 @@
-// Tests deployments on the shipped daemon. Two hooks send deployment events beside the job events, duplicated and in a different order. Each record
-// has the trace and span of its job.
+// Tests deployments on the shipped daemon. Two hooks send deployment events in addition to the job events, duplicated and in a different order. Each
+// record has the trace and span of its job.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../support/after-test.ts'
 import { Daemon, webhookToken } from './daemon.ts'
@@ -15,7 +15,7 @@ it('exports every event of a deployment once, with the trace and span of the dep
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
     PIPESPAN_SETTLE: '100ms',
-    // The deadline is so long that the snapshots of the pipelines are taken before it, however slow the machine is.
+    // The deadline is so long that even on a slow machine the snapshots of all pipelines are taken before it.
     PIPESPAN_ENRICH_DEADLINE: '10m',
   })
   const sent: Delivery[] = []

@@ -9,8 +9,8 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
 /**
- * While the file `sign` exists, syncing a file whose name contains `part` fails. SQLite does not sync through Node.js, so the failing functions are
- * in a library that is loaded before the C library.
+ * Makes it fail to sync any file whose name contains `part`, while the file `sign` exists. SQLite does not sync through Node.js, so the failing
+ * functions are in a library that is loaded before the C library.
  */
 const failing = (sign: string, part: string): string => `
   #define _GNU_SOURCE

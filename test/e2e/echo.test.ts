@@ -19,7 +19,7 @@ const secrets = {
 const fixtures = path.join(import.meta.dirname, '..', 'fixtures', 'webhooks')
 const fixture = readFileSync(path.join(fixtures, 'pipeline-failed.json'), 'utf8')
 
-/** `core` is the part of the encoded text from which the secret can be decoded with common tools; by default all of it. */
+/** `core` is the part of the encoded secret from which common tools can decode it; the default is all of `encoded`. */
 const encodings: Readonly<Record<string, (text: string) => { encoded: string; core?: string }>> = {
   plain: text => ({ encoded: text }),
   percent: text => ({ encoded: encodeURIComponent(text) }),

@@ -15,7 +15,7 @@ import { OtlpReceiver } from '../support/otlp-receiver.ts'
 import { Random } from '../../src/simulator/platform/random.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
-/** `stories` is the number of objects whose events have no version. `rounds` is how many times the coming expiry of each token is announced. */
+/** `stories` is the number of objects with events that have no version. `rounds` is how often each token's coming expiry is announced. */
 const size = isFull
   ? { events: 100_000, stories: 2_000, tokens: 100, rounds: 4, kills: 20 }
   : { events: 150, stories: 15, tokens: 3, rounds: 3, kills: 2 }
@@ -49,7 +49,7 @@ async function send(daemon: Daemon, { event, body, key }: Sent): Promise<void> {
   }
 }
 
-/** Returns a name that distinguishes a record from all others. A record that is sent again has the same time. */
+/** Returns a name that distinguishes a record from all others. A record that is sent again has the same name. */
 function nameOf(record: ReceivedLogRecord): string {
   return JSON.stringify([record.eventName, markOfRecord(record), record.body, record.time])
 }
@@ -60,7 +60,7 @@ describe('event export', () => {
     async () => {
       const random = new Random(seed)
       const receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
-      /** The bodies of the received records, by the mark of the event and the time of the record. */
+      /** The bodies of the received records with the times of the records, by the mark of the event. */
       const arrived = new Map<string, Map<number, string>>()
       const names = new Set<string>()
       let records = 0
@@ -87,7 +87,8 @@ describe('event export', () => {
           OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
           SERVICE_OBSERVABILITY_EXPORT: 'logs',
           PIPESPAN_EVENTS: 'all',
-          // An event that waits for the span of an unknown job is exported after this deadline. No job of these events is known.
+          // The deadline for an event that waits for the span of its job. These events belong to jobs that the daemon does not know, so all of them
+          // wait until the deadline.
           PIPESPAN_ENRICH_DEADLINE: '1s',
         },
         ['--import', path.join(import.meta.dirname, 'set-clock.ts')],
@@ -106,34 +107,34 @@ describe('event export', () => {
         for (let next: { n: number; key: string } | undefined; (next = shuffled.pop()) !== undefined; sent += 1)
           await send(daemon, { ...mixed(next.n), key: next.key })
       }
-      const throughBoth = async (one: EventBody): Promise<void> => {
+      const sendThroughBothHooks = async (one: EventBody): Promise<void> => {
         for (let hook = 0; hook < 2; hook += 1) await send(daemon, { ...one, key: random.uuid() })
       }
       const stories = Array.from({ length: size.stories }, (_, n) => n)
-      /** Announces once for each token that it will expire, then sends the events of some of the objects (`stories`), one object after another. */
-      const tellRound = async (round: number): Promise<void> => {
-        for (let n = 0; n < size.tokens; n += 1) await throughBoth(announced(n))
+      /** Announces once for each token that it will expire, then sends the events of this round's objects (`stories`), one object after another. */
+      const sendRound = async (round: number): Promise<void> => {
+        for (let n = 0; n < size.tokens; n += 1) await sendThroughBothHooks(announced(n))
         for (const n of stories.filter(one => one % size.rounds === round)) {
-          for (const one of story(n).reported) await throughBoth(one)
+          for (const one of story(n).reported) await sendThroughBothHooks(one)
         }
       }
 
       const load = Promise.all(Array.from({ length: 8 }, work))
       let peak = 0
-      let round = tellRound(0)
+      let round = sendRound(0)
       for (let kill = 1; kill <= size.kills; kill += 1) {
         const due = Math.floor((kill * queue.length) / (size.kills + 1))
         while (sent < due) await sleep(5)
         const at = Math.floor((kill * size.rounds) / (size.kills + 1))
         const isNext = at > Math.floor(((kill - 1) * size.rounds) / (size.kills + 1))
-        // An announcement counts as a new event only if it comes more than ten minutes after an identical one. So the clock is moved forward by more
-        // than ten minutes after each round, and moved back and forth by less within a round.
+        // An announcement counts as a new event only if it comes more than ten minutes after an identical one. So the clock is set forward by more
+        // than ten minutes after each round, and within a round it is set back or forward by less than that.
         if (isNext) await round
         peak = Math.max(peak, daemon.memory().peak)
         await daemon.kill()
         writeFileSync(clock, String(at * 20 * minute - random.whole(0, 5) * minute))
         await daemon.restart()
-        if (isNext) round = tellRound(at)
+        if (isNext) round = sendRound(at)
       }
       await Promise.all([load, round])
 
@@ -152,7 +153,7 @@ describe('event export', () => {
       for (let n = 0; n < versioned; n += 1) expect([n, inOrder(markOf(n)).length]).toEqual([n, 1])
       for (const n of stories) expect([n, inOrder(story(n).mark)]).toEqual([n, story(n).bodies])
       for (let n = 0; n < size.tokens; n += 1) expect([n, inOrder(`t${n}`).length]).toEqual([n, size.rounds])
-      // Records are repeated only if a kill interrupted their request.
+      // A record is repeated only if a kill interrupted its request.
       const repeated = records - size.events
       expect(repeated).toBeLessThanOrEqual(size.kills * 1_000)
       expect(peak).toBeLessThan(maxMemory)

@@ -1,4 +1,4 @@
-// Posts every real payload to the running daemon, and translates it with `pipespan map`.
+// Posts every documented payload to the running daemon, and translates it with `pipespan map`.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -44,7 +44,7 @@ describe('every documented webhook', () => {
   it('answers every documented webhook with 2xx, exports finished pipelines with all their jobs, and ignores duplicates in any order', async () => {
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
-    /** Posts a pipeline with its own id, and waits until it arrives after all others. */
+    /** Posts a pipeline with this id, and waits until it arrives. All earlier pipelines have arrived by then. */
     const postLast = async (id: number): Promise<void> => {
       const body = bodyOf('pipeline-no-jobs.json').toString().replaceAll('24103', String(id))
       await daemon.post(body)
@@ -58,7 +58,7 @@ describe('every documented webhook', () => {
     }
     await postLast(90_001)
     await receiver.until(allEnded)
-    // On a busy machine, another span of an ended pipeline may still be waiting for export here, so the test waits until no export is pending.
+    // On a busy machine, further spans of an ended pipeline may still be pending here, so the test waits until no export is pending.
     const pending = /^pipespan_export_queue_size\{.*signal="traces".*\} (\d+)/m
     const metrics = async (): Promise<string> => (await fetch(`${daemon.adminUrl}/metrics`)).text()
     await expect.poll(async () => pending.exec(await metrics())?.[1]).toBe('0')

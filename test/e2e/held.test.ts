@@ -1,4 +1,4 @@
-// Tests what happens to pending data when a destination gets another endpoint under the same name. The data is held for the old endpoint until the
+// Tests what happens to pending data when a destination gets another endpoint but keeps its name. The data is held for the old endpoint until the
 // operator confirms or drops it.
 import { afterAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'

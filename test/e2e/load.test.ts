@@ -15,7 +15,7 @@ it(
   async () => {
     const { deliveries, truths } = makeLoad({ seed: 20, ...size })
     const receiver = closeAfterTest(await OtlpReceiver.start())
-    // The settle delay is so short that most snapshots are taken before all webhooks of their pipelines have arrived. That is the hardest case.
+    // The settle delay is so short that most snapshots are taken before all webhooks of their pipelines have arrived, which is the hardest case.
     const daemon = await Daemon.start({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '200ms' })
     const sender = new ResendingSender({ url: daemon.webhooks, token: webhookToken, concurrency: 32 })
     const began = performance.now()

@@ -13,7 +13,7 @@ export interface Load {
 
 export interface LoadOptions {
   readonly seed: number
-  /** The minimum number of pipelines. `webhooks` is the minimum number of webhooks. */
+  /** The minimum number of pipelines. The load may contain more. */
   readonly pipelines: number
   readonly webhooks: number
   readonly scenarios?: readonly [ScenarioName, ...ScenarioName[]] | undefined
@@ -30,7 +30,7 @@ export function makeLoad({ seed, pipelines, webhooks, scenarios = allScenarios }
   return { deliveries, truths }
 }
 
-/** Returns every delivery twice: once unchanged, and once either as a resend with the same key or as sent by a second hook with another key. */
+/** Returns every delivery twice: once unchanged, and once as a resend with the same key or as the same event from a second hook, with another key. */
 export function twice(deliveries: readonly Delivery[], seed: number): Delivery[] {
   const random = new Random(seed)
   const copies = deliveries.map(one => (random.chance(0.5) ? one : { ...one, key: random.uuid() }))

@@ -1,4 +1,4 @@
-// Tests which code the shipped daemon has loaded when it becomes ready, because the source and the objects of all loaded code stay in memory.
+// Tests which code the shipped daemon has loaded when it becomes ready. The source and the objects of all loaded code stay in memory.
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'

@@ -52,7 +52,7 @@ export function noteIntl(folder: string): LoadedModules {
   }
 }
 
-/** Returns the bundle file that contains this text. */
+/** Returns the bundle file that contains this string. */
 export function moduleWith(text: string): string {
   const folder = path.join(path.dirname(shipped), 'modules')
   const found = readdirSync(folder).filter(

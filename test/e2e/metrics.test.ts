@@ -23,7 +23,7 @@ describe('metrics of one daemon', () => {
   let receiver: OtlpReceiver
   let daemon: Daemon
   let loaded: LoadedModules
-  /** `posted`: the number of acme/shop pipelines that the tests have posted, with ids from 1. `accepted`: the number of all accepted deliveries. */
+  /** `posted`: how many acme/shop pipelines the tests have posted, with ids from 1. `accepted`: how many deliveries were accepted in all. */
   let [posted, accepted] = [0, 0]
   const postMore = async (count: number): Promise<void> => {
     await post(daemon, posted + 1, posted + count)
@@ -109,7 +109,7 @@ describe('metrics of one daemon', () => {
     await expect.poll(scraped).toMatch(count)
     const types = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
     expect(new Set(types).size).toBe(types.length)
-    // The daemon's own metrics are collected over several scrapes, because they do not all change at the same time.
+    // The daemon's own metrics do not all change at the same time, so the test collects them over several scrapes.
     for (const own of [
       new RegExp(`^pipespan_webhook_deliveries_total\\{outcome="accepted"\\} ${accepted}$`, 'm'),
       /^pipespan_store_operation_duration_count\{operation="runs.takeIn"\} [1-9]/m,
@@ -131,12 +131,12 @@ describe('metrics of one daemon', () => {
       await postMore(32)
       await prometheus.until(total, posted)
       await prometheus.until('up', 1)
-      // The query computes a counter's increase between two of its samples, without rate()'s extrapolation to the ends of the window.
+      // The query computes a counter's increase between two of its samples. It does not extrapolate to the ends of the window, as rate() does.
       await prometheus.until(
         'sum(max_over_time(pipeline_status_total[5m]) - min_over_time(pipeline_status_total[5m]))',
         32,
       )
-      // rate() extrapolates to the ends of its window, so the increase is 32, or more if scrapes were less frequent.
+      // rate() extrapolates to the ends of its window, so the increase is at least 32: the less frequent the scrapes, the greater it is.
       const increase = async (): Promise<number> =>
         (await prometheus.query('sum(rate(pipeline_status_total[5m])) * 300')) ?? 0
       await expect.poll(increase).toBeGreaterThanOrEqual(32)
@@ -152,7 +152,7 @@ describe('metrics of one daemon', () => {
       const text = await (await fetch(`${daemon.adminUrl}/metrics`)).text()
       const lint = spawnSync('promtool', ['check', 'metrics'], { input: text, encoding: 'utf8' })
       const complaints = `${lint.stdout}${lint.stderr}`.split('\n').filter(line => line !== '')
-      // The documented names of gauges that end in `total`.
+      // These two documented metrics are gauges although their names end in `total`, so promtool warns about them.
       const known = ['pipeline_jobs_total', 'cicd_pipeline_task_total'].map(
         name => `${name} non-counter metrics should not have "_total" suffix`,
       )
@@ -177,7 +177,7 @@ describe('metrics of one daemon', () => {
   })
 })
 
-/** A text that only the module for the daemon's own telemetry contains. */
+/** A string that occurs only in the module for the daemon's own telemetry. */
 const sdk = 'var NodeSDK = class'
 
 const refusingMetrics: Misbehaviour = {

@@ -1,5 +1,5 @@
-// Creates events of every shape that hooks send, one at a time: events that are identified by their content, in any order, and events without a
-// version, in the order in which they happen. Each event has a mark that distinguishes its record from all others.
+// Creates events of every shape that hooks send, one at a time. Some are identified by their content and may come in any order. The others have no
+// version and must come in the order in which they happen. Each event has a mark that distinguishes its record from all others.
 import { eventFile } from '../fixtures/event-files.ts'
 import type { ReceivedLogRecord } from '../support/otlp-decode.ts'
 
@@ -42,24 +42,24 @@ const keyed: readonly (readonly [string, Changes])[] = [
   ['emoji', ofObject],
 ]
 
-/** Returns an event that is identified by its content, so that its order does not matter. */
+/** Returns an event that is identified by its content, so that it may come in any order. */
 export function mixed(n: number): EventBody {
   const [name, changes] = keyed[n % keyed.length] ?? ['deployment', ofObject]
   return payload(name, changes(n, new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString()))
 }
 
-/** Returns the mark of the event that `mixed(n)` creates. Only the record of this event contains it. */
+/** Returns the mark of the event that `mixed(n)` creates. Only that event's record contains it. */
 export const markOf = (n: number): string => `u${n}`
 
 /** The events of one object, in the order in which they happen. The platform sends all of them without a time or a version. */
 export interface Story {
   readonly mark: string
   readonly reported: readonly EventBody[]
-  /** The bodies of the records that the story's events become. */
+  /** The bodies of the log records that these events become. */
   readonly bodies: readonly string[]
 }
 
-/** Returns the story of an object that is changed back and forth: its first and third events are equal. */
+/** Returns the events of an object that is changed and changed back: the first and the third are equal. */
 export function story(n: number): Story {
   const mark = `s${n}`
   const alternating = (
@@ -101,12 +101,12 @@ export function story(n: number): Story {
   }
 }
 
-/** Returns the event that announces that a token will expire. It is identical each time. */
+/** Returns an event that announces the expiry of a token. The event is identical each time. */
 export function announced(n: number): EventBody {
   return payload('access_token', { [`${own}.id`]: n + 1, [`${own}.name`]: `t${n}` })
 }
 
-/** Returns the mark in a received record. The mark shows from which event the record was created. */
+/** Returns the mark of the event from which this record was created. */
 export function markOfRecord({ attributes }: ReceivedLogRecord): string {
   const carried = ['user.name', 'platform.access_token.name', 'platform.vulnerability.id'] as const
   return carried.map(key => attributes[key]).find(value => typeof value === 'string') ?? ''

@@ -36,7 +36,7 @@ describe('pipespan inbox', () => {
       code: 0,
       stdout: expect.stringMatching(/^1 will be decoded again/) as string,
     })
-    // The operator's retry cannot decode the delivery either, so the delivery is quarantined again.
+    // The delivery cannot be decoded at the retry either, so it is quarantined again.
     const timesNotDecoded = (): number =>
       daemon.process.log.filter(({ msg }) => msg.includes('a delivery is quarantined')).length
     await daemon.process.logged(() => timesNotDecoded() === 2)

@@ -35,7 +35,7 @@ async function metric(daemon: Daemon, line: RegExp): Promise<number> {
   return Number(line.exec(text)?.[1])
 }
 
-/** Keeps `concurrency` requests in flight until `holds` returns false. */
+/** Sends requests, up to `concurrency` at a time, until `holds` returns false. Returns how many it sent. */
 async function flood(concurrency: number, send: (id: number) => Promise<unknown>, holds: () => boolean, first: number) {
   let id = first
   await Promise.all(
@@ -93,7 +93,7 @@ describe('backlog export', () => {
   it('exports a backlog from both ends after an outage, so that new pipelines arrive before the backlog is empty', async () => {
     const { daemon, receiver } = await start(patient)
     const stopOutage = receiver.misbehave({ fault: { kind: 'status', status: 503, headers: { 'retry-after': '1' } } })
-    // The backend answers the first request after the outage at once. It answers later ones only once the daemon has settled the new pipelines too,
+    // After the outage, the backend answers the first request at once. It answers later ones only after the daemon has settled the new pipelines too,
     // however slow the machine is.
     const held = new EventEmitter()
     receiver.misbehave({ fault: { kind: 'slow' }, delay: once(held, 'release'), when: () => receiver.counts.spans > 0 })
@@ -145,7 +145,7 @@ describe('a flood of webhooks', () => {
   })
 
   it('keeps exporting during a flood of webhooks', async () => {
-    // The flood ends only when at least this many spans have been exported during it.
+    // The flood ends only after this many spans have been exported during it.
     const wanted = isFull ? 20_000 : 300
     const most = 50_000
     let posted = 0

@@ -12,9 +12,8 @@ import { features } from '../../src/features.ts'
 import { startDaemon } from '../../src/daemon/daemon.ts'
 
 /**
- * Options that a reload need not read: those that are used before or outside the reloadable parts, and secrets, which are read at each use. They are
- * spelled as in the configuration:
- * `store.maxSize`.
+ * Options that a reload need not read: options that are used before or outside the reloadable parts, and secrets, which are read at each use. They
+ * are spelled as in the configuration, for example `store.maxSize`.
  */
 const others = rowsOf(allOptions(profiles, features)).flatMap(({ path: place, option }) =>
   option.spec.restart === undefined && !option.kind.secret
@@ -73,7 +72,8 @@ it.each([
     place => !atReload.has(place) && !others.some(one => place === one || place.startsWith(`${one}.`)),
   )
   expect(missing).toEqual([])
-  // Code that still used the previous configuration would read it on each request. A request in progress at the reload may end a moment later.
+  // Code that still used the previous configuration would read it on each request. A request that is in progress during the reload may still do so
+  // for a moment.
   await vi.waitFor(async () => {
     reads = new Set()
     const headers = { authorization: 'Bearer an-admin-token-of-tests' }

@@ -1,5 +1,5 @@
 // Sends deliveries to a daemon that is not killed. A delivery that is not acknowledged, for example because the store could not write in time on a
-// busy machine, is sent again with the same key, as the platform's resend button does.
+// busy machine, is sent again with the same key, like with the platform's resend button.
 import { expect } from 'vitest'
 import { WebhookSender, type SendOptions, type SendOutcome } from '../../src/simulator/platform/sender.ts'
 import type { Delivery } from '../../src/simulator/platform/delivery.ts'
@@ -28,10 +28,7 @@ export class ResendingSender {
     return this.#sender.counts.sent
   }
 
-  /**
-   * Resolves when all deliveries are acknowledged. Rejects if the daemon rejects a delivery for any other reason than a store that cannot accept it
-   * now.
-   */
+  /** Resolves when all deliveries are acknowledged. Rejects if the daemon responds with another error than 503. */
   async sendAll(deliveries: Iterable<Delivery>): Promise<void> {
     await this.#sender.sendAll(deliveries)
     expect([200, 202, 503]).toEqual(expect.arrayContaining([...this.#statuses]))
@@ -43,7 +40,7 @@ export class ResendingSender {
   }
 }
 
-/** Sends those deliveries of another sender that were not acknowledged. */
+/** Sends another sender's deliveries that were not acknowledged. */
 export async function resend(missed: Iterable<Delivery>, options: SendOptions): Promise<void> {
   const sender = new ResendingSender(options)
   await sender.sendAll(missed)

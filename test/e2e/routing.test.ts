@@ -14,7 +14,7 @@ function ofProject(id: number, projectPath: string, projectId: number): string {
   return JSON.stringify({ ...event, project: { ...event.project, id: projectId, path_with_namespace: projectPath } })
 }
 
-/** A trace must have been rejected, because earlier rejections may have been of metrics. */
+/** True once the backend has rejected a trace. Earlier rejections may have been of metrics only. */
 const refusedTrace = (_: unknown, { requests }: OtlpReceiver): boolean =>
   requests.some(({ signal, status }) => signal === 'traces' && status === 503)
 

@@ -40,14 +40,14 @@ describe('daemon start', () => {
     expect((await first.post('{}', { ...pipelineHook, 'x-service-token': '' })).status).toBe(202)
   })
 
-  it('exits with 1 and names the address if it is already in use', async () => {
+  it('exits with 1 if its address is already in use, and names the address', async () => {
     const taken = new URL(first.url).host
     const second = Daemon.launch({ PIPESPAN_LISTEN: taken })
     expect(await second.process.ended).toEqual({ code: 1, signal: null })
     expect(second.output).toContain(taken)
   })
 
-  it('exits and names the process and host if another daemon serves the store, but is not blocked by a killed one', async () => {
+  it("exits if another daemon serves the store, and names that daemon's process and host, but starts if that daemon was killed", async () => {
     const second = await run(['serve'], first.env)
     expect(second.code).toBe(1)
     const message = `process ${first.process.child.pid} on ${hostname()}`

@@ -34,7 +34,7 @@ function isLastRun({ attributes, start, end }: ReceivedSpan, job: PipelineTruth[
 }
 
 /**
- * Returns all differences, one sentence each. Every pipeline must have one span for each attempt with a snapshot, and the last of these must have the
+ * Returns all differences as sentences. Every pipeline must have one span for each attempt with a snapshot, and the last of these must have the
  * pipeline's final status. The last run of every job must have one span, and no run of a job may have two. No span may describe anything that never
  * happened.
  */
@@ -93,7 +93,7 @@ function isRun(status: unknown): boolean {
 
 /**
  * Returns a condition for `OtlpReceiver.until`: the last end of every pipeline and of each of its jobs has arrived. A job that was observed late
- * arrives separately, after its pipeline, so if a test stops the daemon before that, the job stays in the store. Each span is examined once.
+ * arrives separately, after its pipeline. If a test stopped the daemon before that, the job would stay in the store. Each span is examined only once.
  */
 export function complete(truths: readonly PipelineTruth[]): (spans: readonly ReceivedSpan[]) => boolean {
   const ended = truths.filter(({ ends }) => ends.length > 0)

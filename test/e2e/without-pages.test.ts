@@ -13,7 +13,7 @@ import { until } from '../console/house.ts'
 
 interface Noted {
   readonly daemon: Daemon
-  /** Returns the loaded console modules, except those that protect the admin listener. */
+  /** Returns the loaded modules of the console, except those that protect the admin listener. */
   readonly console: () => readonly string[]
 }
 
@@ -35,7 +35,7 @@ const read = async (url: string, headers = {}): Promise<[number, string]> => {
   return [answer.status, await answer.text()]
 }
 
-it('exports pipelines and answers /metrics and health checks without pages, names the setting at every page URL, and shows past figures once pages are enabled', async () => {
+it('exports pipelines and answers /metrics and health checks without pages, names the setting that enables pages at every page URL, and shows past figures once pages are enabled', async () => {
   const receiver = closeAfterTest(await OtlpReceiver.start())
   const { daemon, console } = await start({ PIPESPAN_PAGES: 'false', OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url })
   expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)

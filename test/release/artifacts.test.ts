@@ -40,7 +40,7 @@ it.skipIf(!canBuild)(
     run(folder.path, 'tar', 'xzf', `${name}.tar.gz`)
     const program = path.join(folder.path, name, 'bin/pipespan')
     const [port = 0, admin = 0] = await freePorts(2)
-    // The environment has no PATH, so the shell uses its own default, and no variables from this machine.
+    // The environment contains none of this machine's variables, not even PATH, so the shell uses its default PATH.
     const env = { PIPESPAN_LISTEN: `127.0.0.1:${port}`, PIPESPAN_ADMIN_LISTEN: `127.0.0.1:${admin}` }
     const daemon = spawn(program, ['serve'], { cwd: folder.path, env, stdio: 'ignore' })
     const isReady = async (): Promise<boolean> =>

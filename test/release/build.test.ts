@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { temporaryFolder } from '../support/after-test.ts'
 import { repository } from './install.ts'
 
-/** Runs the build in a folder without packages, as npm with this user agent does. */
+/** Runs the build in a folder without packages, as an npm with this user agent would. Returns the error output. */
 function build(userAgent: string): string {
   const folder = temporaryFolder()
   for (const name of ['package.json', 'scripts'])

@@ -69,7 +69,7 @@ describe('the contents of the container image', () => {
     makeReadOnly(app)
     chmodSync(data, 0o700)
     if (isRoot) chownSync(data, 65532, 65532)
-    // Node is copied to a folder that the other user can access, wherever this checkout is located.
+    // Node is copied to a folder that the other user can access, because this checkout may be in a folder that is private.
     node = path.join(folder.path, 'node')
     copyFileSync(process.execPath, node)
     chmodSync(node, 0o755)

@@ -39,7 +39,7 @@ function ours(): NodeJS.ProcessEnv {
   return { ...foreign, PATH: `${path.dirname(process.execPath)}${path.delimiter}${process.env.PATH ?? ''}` }
 }
 
-/** Runs `npm pack` in a copy of the checkout, and returns the path of the package in `folder`. */
+/** Runs `npm pack` in a copy of the checkout, and returns the path of the packed file in `folder`. */
 export function packCopy(folder: string): string {
   needDist()
   // The package is packed from a copy, because packing changes the manifest for a moment, while other tests read it.

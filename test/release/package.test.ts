@@ -44,7 +44,7 @@ describe.runIf(isFull)('the npm package', () => {
   it('ships no sources, tests or secrets in the npm package', () => {
     const files = readdirSync(path.join(folder.path, 'node_modules/pipespan'), { recursive: true, encoding: 'utf8' })
     const own = files.filter(file => !file.startsWith('node_modules'))
-    // The one `.env` file contains addresses, which the user replaces.
+    // The only `.env` file contains addresses, which the user replaces.
     expect(own.filter(file => /^(src|test|scripts|\.)/.test(file) || /\.(pem|key|env)$/.test(file))).toEqual([
       'deploy/kubernetes/base/addresses.env',
     ])

@@ -1,5 +1,5 @@
-// Tests which faults abort a release before it publishes anything, and how a release is prepared. `.ci/release` performs a dry run of a release, and
-// starts everything it builds.
+// Tests which problems abort a release before it publishes anything, and how a release is prepared. `.ci/release` performs a dry run of a release,
+// and starts everything that it builds.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ function release(cwd: string, ...args: string[]) {
   return spawnSync(process.execPath, ['scripts/release.js', ...args], { cwd, encoding: 'utf8' })
 }
 
-/** Clones the repository into a folder, because packing changes the manifest for a moment, while other tests read it. */
+/** Clones the repository into this folder, because packing changes the manifest for a moment, while other tests read it. */
 function cloneIn(folder: string): string {
   const clone = path.join(folder, 'clone')
   run(folder, 'git', 'clone', '-q', '--shared', repository, clone)

@@ -104,7 +104,7 @@ describe('the bill of materials', () => {
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
 
-  it('contains no second HTTP framework: of the MCP SDK, only the server side of the protocol ships', () => {
+  it("contains no second HTTP framework, because only the MCP SDK's server side of the protocol ships", () => {
     const names = bill().components.map(({ name }) => name)
     expect(names).toContain('@modelcontextprotocol/sdk')
     for (const other of ['express', 'hono', '@hono/node-server', 'jose', 'eventsource', 'cross-spawn'])
@@ -123,7 +123,7 @@ describe('the bill of materials', () => {
   })
 })
 
-/** Bundles the program separately. Returns the files whose code is in the bundle. */
+/** Bundles the program again. Returns the files whose code is in the bundle. */
 async function bundledFiles(): Promise<string[]> {
   const bundle = await rolldown({
     cwd: repository,
@@ -170,11 +170,11 @@ function advisory(name: string): object {
   }
 }
 
-/** Runs the audit against a registry that returns this status and these advisories. */
+/** Runs the audit against a registry that returns this status and these security advisories. */
 async function audited(status: number, advisories: object): Promise<{ code: number; stdout: string; stderr: string }> {
   const registry = createServer((request, answer) => {
     request.resume().once('end', () => {
-      // The audit also requests the versions of each package.
+      // The audit also requests each package's versions from the registry.
       const name = decodeURIComponent(request.url?.slice(1) ?? '')
       const { version } = lock.packages[`node_modules/${name}`] ?? {}
       const document =
