@@ -66,7 +66,8 @@ describe('PostgreSQL stopped under load', () => {
         const refusedBefore = refused
         postings.push(post(from + around / 2, from + around))
         await expect.poll(() => refused).toBeGreaterThan(refusedBefore + 5)
-        // The next stop comes after more than 30 further spans have arrived. That many do arrive, because the rejected pipelines are posted again.
+        // PostgreSQL is stopped again after more than 30 further spans have arrived. That many do arrive, because the rejected pipelines are posted
+        // again.
         before = receiver.spans.length
         await server.start()
       }

@@ -8,8 +8,8 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { repeated } from '../platform/reports/junit-samples.ts'
 
 /**
- * `pipelines` is the total, the other numbers are per pipeline. `tested`: how many jobs, counted from the last, have a JUnit report. `reporting`: how
- * many of those also have the other reports and recorded spans themselves.
+ * `pipelines` is the total, and the other numbers are per pipeline. `tested`: how many jobs, counted from the last, have a JUnit report. `reporting`:
+ * how many of those also have the other reports, and spans that the job recorded itself.
  */
 export const size = isFull
   ? { pipelines: 1_000, jobs: 20, failed: 2, tested: 2, reporting: 1 }
@@ -37,7 +37,7 @@ export const ownSpanPath = 'telemetry/spans.otlp.json'
 /** The number of spans, records and counted results expected for one log, one test report, and the other reports of one job. */
 export const found = {
   log: { spans: sections.length, records: 2 * sections.length + 1 },
-  /** One record is for the report, one for its failure, and one for its flaky test. */
+  /** Three records: one for the report, one for its failed test, and one for its flaky test. */
   tests: { spans: 1, records: 3, cases: { pass: 2, fail: 1 } },
   reports: { spans: 2, records: 1, findings: { minor: 2, blocker: 1 } },
 }

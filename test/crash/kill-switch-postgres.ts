@@ -7,7 +7,7 @@ import { committed, pass, wrap, type Method } from './kill-switch.ts'
 const exportLine = 'module.exports = Client;'
 
 declare global {
-  /** Called by the modified bundle. */
+  /** The modified bundle calls this function with the client class of `pg`, and with that of undici. */
   var watchClient: (client: { readonly prototype: object }) => void
 }
 

@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { hasTool, repository, runTool } from './tool.ts'
-import { manifestsIn, ofKind, podLabelsOf, podOf, schemaFaults, type Manifest } from './manifest.ts'
+import { hasHelm, rendered, sidecar } from './helm-chart.ts'
+import { ofKind, podLabelsOf, podOf, schemaFaults } from './manifest.ts'
+import { repository, runTool } from './tool.ts'
 import {
   expectComplete,
   expectDaemon,
@@ -17,7 +18,6 @@ import { givenIn, configurationIn, secretsOf } from './pod-environment.ts'
 import { manifestOf } from '../../src/commands/setup/files.ts'
 import { profiles, type ProfileName } from '../../src/daemon/profile.ts'
 
-const hasHelm = hasTool('helm', ['version'], 'rendering deploy/helm')
 const rotation = [
   '--set=tokenRotation.enabled=true',
   '--set=tokenRotation.observabilityUrl=https://observability.example.com',
@@ -28,11 +28,6 @@ const platform = [
   '--set=platform.existingSecret=pipespan',
   '--set=webhook.signingKey=signing-token',
 ]
-const besides = '--set-json=sidecar.containers=[{"name":"collector","image":"collector:1.0.0"}]'
-
-function rendered(...args: readonly string[]): Manifest[] {
-  return manifestsIn(runTool('helm', ['template', 'ci', 'deploy/helm/pipespan', '--namespace=observability', ...args]))
-}
 
 describe.skipIf(!hasHelm)('the Helm chart', () => {
   it('passes helm lint', () => {
@@ -42,7 +37,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
   it.each([
     ['sqlite', []],
     ['postgres', ['--set=store.kind=postgres']],
-    ['sidecar', [besides]],
+    ['sidecar', [sidecar]],
     ['postgres with token rotation', ['--set=store.kind=postgres', ...rotation]],
     ['sqlite with token rotation', rotation],
   ])('renders valid and complete manifests with a daemon that starts (%s)', async (_name, args) => {
@@ -54,7 +49,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expectOwnPodsSelected(manifests)
     expectNumberedPorts(manifests)
     configurationIn(manifests, 'Deployment', 'generic')
-    if (!args.includes(besides)) expectHardened(manifests)
+    if (!args.includes(sidecar)) expectHardened(manifests)
     for (const job of ofKind(manifests, 'CronJob')) podOf(job)?.containers.forEach(expectKnownSettings)
   })
 
@@ -71,7 +66,7 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     },
   )
 
-  it('leaves the platform profile to the configuration if no value sets it', () => {
+  it('leaves the platform profile to the configuration if no chart value sets it', () => {
     configurationIn(rendered('--set=config.platform.profile=gitlab'), 'Deployment', 'gitlab')
   })
 
@@ -84,8 +79,10 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expect(ofKind(scaled, 'Role').map(({ rules }) => rules)).toEqual([
       [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['pipespan-ingest'], verbs: ['get', 'patch'] }],
     ])
-    const [beside] = ofKind(rendered(besides), 'Deployment')
-    expect(beside && podOf(beside)?.initContainers).toMatchObject([{ name: 'pipespan', restartPolicy: 'Always' }])
+    const [withSidecar] = ofKind(rendered(sidecar), 'Deployment')
+    expect(withSidecar && podOf(withSidecar)?.initContainers).toMatchObject([
+      { name: 'pipespan', restartPolicy: 'Always' },
+    ])
   })
 
   const outside = [
@@ -245,63 +242,10 @@ describe.skipIf(!hasHelm)('the Helm chart', () => {
     expect(JSON.stringify(ofKind(manifests, 'ServiceMonitor')[0]?.spec)).toContain('"path":"/ci/pipespan/metrics"')
   })
 
-  it("validates `config` against the configuration's schema", () => {
-    expect(() => rendered('--set=config.pol.interval=1m')).toThrow('pol')
-    expect(() => rendered('--set=config.poll.interval=soon')).toThrow('interval')
-    expect(() => rendered('--set-json=config.destinations=[{"name":"two words","endpoint":"https://x.test"}]')).toThrow(
-      'name',
-    )
-    rendered('--set=config.poll.interval=1m', '--set-json=config.poll.projects=["team/shop"]')
-  })
-
-  it.each([
-    ['webhook.token', 'webhook.existingSecret'],
-    ['webhook.signing_token', 'webhook.signingKey'],
-    ['platform.token', 'platform.existingSecret'],
-    ['admin.token', 'admin.existingSecret'],
-    ['observability.token', 'tokenRotation.existingSecret'],
-    ['observability.api_key', 'tokenRotation.apiKeySecret'],
-  ])('rejects the secret %s in `config`, and names the value to use instead: %s', (path, value) => {
-    expect(() => rendered(`--set=config.${path}=clear`)).toThrow(value)
-  })
-
-  it('rejects secrets in the lists of `config`', () => {
-    const platforms = [{ name: 'a', url: 'https://a.test', tokens: [{ groups: ['x'], token: 'clear' }] }]
-    expect(() => rendered(`--set-json=config.platforms=${JSON.stringify(platforms)}`)).toThrow('token_file')
-    const destinations = [{ name: 'a', endpoint: 'https://a.test', headers: { authorization: 'clear' } }]
-    expect(() => rendered(`--set-json=config.destinations=${JSON.stringify(destinations)}`)).toThrow('headers_file')
-  })
-
-  it.each([
-    [['--set=config.store.url=sqlite:/x.db'], 'store.kind'],
-    [['--set=config.listen=127.0.0.1:1'], 'service.port'],
-    [['--set=config.admin.listen=127.0.0.1:1'], 'admin.enabled'],
-    [['--set=config.platform.profile=gitlab,platform.profile=generic'], 'config.platform.profile is ignored'],
-    [['--set=config.trust_proxy=false,ingress.enabled=true,ingress.host=a.test'], 'config.trust_proxy is ignored'],
-    [['--set-json=env=[{"name":"PIPESPAN_STORE_URL","value":"sqlite:x"}]'], 'PIPESPAN_STORE_URL'],
-    [['--set-json=podLabels={"app.kubernetes.io/name":"x"}'], 'podLabels'],
-  ])('rejects settings that the chart would ignore: %s', (args, message) => {
-    expect(() => rendered(...args)).toThrow(message)
-  })
-
   it('points out in the Helm notes that the volume claim is kept', () => {
     const notes = (...args: string[]): string =>
       runTool('helm', ['install', 'ci', 'deploy/helm/pipespan', '--dry-run=client', ...args]).split('NOTES:')[1] ?? ''
     expect(notes()).toContain('ci-pipespan-data is kept')
     expect(notes('--set=store.kind=postgres')).not.toContain('is kept')
-  })
-
-  it('rejects unknown values, and values that contradict each other', () => {
-    expect(() => rendered('--set=stroe.kind=postgres')).toThrow('stroe')
-    expect(() => rendered('--set=store.kind=mysql')).toThrow('store')
-    expect(() => rendered('--set=store.kind=postgres', besides)).toThrow('one replica')
-    expect(() => rendered('--set=tokenRotation.enabled=true')).toThrow('tokenRotation.observabilityUrl is needed')
-    expect(() => rendered('--set=platform.existingSecret=pipespan')).toThrow('needs platform.url')
-    expect(() => rendered('--set=platform.profile=gitlub')).toThrow('profile')
-    expect(() => rendered('--set=serviceMonitor.enabled=true')).toThrow('need admin.enabled')
-    expect(() => rendered('--set=ingress.enabled=true')).toThrow('the host for webhooks is needed')
-    expect(() => rendered('--set=httpRoute.enabled=true')).toThrow('parentRefs and hostnames for webhooks are needed')
-    expect(() => rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6')).toThrow('needs up to 112 connections')
-    rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6,store.postgres.maxConnections=0')
   })
 })
