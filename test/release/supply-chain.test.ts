@@ -54,7 +54,7 @@ describe('the lock file', () => {
       const devDependencies = { ...manifest.devDependencies, zod: wish }
       const packages = { ...lock.packages, '': { ...lock.packages[''], devDependencies } }
       const [fault, ...others] = faultsOf({ ...lock, packages }, { ...manifest, devDependencies })
-      expect([fault, others]).toEqual([expect.stringContaining('one exact version'), []])
+      expect([fault, others]).toEqual([expect.stringContaining('specify an exact version'), []])
     },
   )
 
