@@ -41,9 +41,9 @@ describe('a damaged SQLite file', () => {
   }
 
   it.each([
-    ['the first page', 0, 1],
-    ['all other pages', 1, undefined],
-  ])('refuses to start or run commands if %s of the database file was overwritten', async (_what, from, to) => {
+    ['the first page of the database file was', 0, 1],
+    ['all other pages of the database file were', 1, undefined],
+  ])('refuses to start or run commands if %s overwritten', async (_what, from, to) => {
     overwrite(from, to)
     expect(await daemon.startAgain({})).toBe(false)
     expect(await daemon.process.ended).toEqual({ code: 1, signal: null })
