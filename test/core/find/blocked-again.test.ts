@@ -6,7 +6,7 @@ import { Random } from '../../../src/simulator/platform/random.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import type { JobPlan } from '../../../src/simulator/platform/state.ts'
 
-it('exports a manual job that was played, although its pipeline waits for another one then', async () => {
+it('exports a manual job that was played even if its pipeline then waits for another manual job', async () => {
   await using world = await openPolledWorld({ poll: { groups: ['brightwater'] } })
   const plan = scenarios.blocked(new Random(3))
   const [first, last] = plan.jobs as [JobPlan, JobPlan]
