@@ -19,7 +19,7 @@ export interface EnsureOptions extends Pick<
   readonly url?: string
 }
 
-/** Creates or repairs the webhooks. Throws an error if used incorrectly, or Misconfigured. */
+/** Creates or repairs the webhooks. Throws a misuse error for wrong arguments, or Misconfigured. */
 export async function ensureHooks(
   terminal: Terminal,
   file: string | undefined,

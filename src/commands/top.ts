@@ -183,7 +183,7 @@ export async function overviewAt(
   headers: Record<string, string>,
   dispatcher: Agent,
 ): Promise<LiveState & Pick<Overview, 'flow'>> {
-  // Whether Pipespan responds is checked before the token is sent, because another service must not receive the token.
+  // Before the token is sent, it is checked that Pipespan responds, because another service must not receive the token.
   const answerer = await whoAnswers(from, { dispatcher, headersTimeout: timeoutMs, bodyTimeout: timeoutMs })
   if (answerer.is === 'nobody') {
     const remedy = 'Start the daemon with `pipespan serve`, or give the address of its pages with --url.'

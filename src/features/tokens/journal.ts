@@ -27,7 +27,7 @@ export function parseJournal(text: string, place: string): Journal {
   } catch {
     throw new RotationError(
       `The rotation journal at ${place} cannot be read.`,
-      'It may be damaged or of a newer version: restore it, or delete it and rotate once with --adopt.',
+      'It may be damaged, or written by a newer version: restore it, or delete it and rotate once with --adopt.',
     )
   }
 }

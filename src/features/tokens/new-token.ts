@@ -43,7 +43,7 @@ async function createAndIdentify(session: RotationSession): Promise<{ value: Sec
   if (others.length > 0 && !options.adopt) {
     await log.warn(
       `Tokens named "${name}" that may belong to another target stay valid: ${others.join(', ')}. ` +
-        'If they are this target’s, rotate with --adopt; if not, give every target a unique name.',
+        'If they belong to this target, rotate with --adopt; if not, give every target a unique name.',
     )
   }
   const at = parts.clock.now()

@@ -99,7 +99,7 @@ export async function behindPage(
 
 function words({ answer, branch = '' }: EnvironmentBehind): Content {
   if (answer.as === 'refused') return empty(`${answer.what} ${answer.remedy}`)
-  if (answer.commits === 0) return html`It has all of <code>${branch}</code>.`
+  if (answer.commits === 0) return html`It has all commits of <code>${branch}</code>.`
   return html`<strong>${counted(answer.commits, 'commit')}${!answer.isAll && ' or more'}</strong> behind
     <code>${branch}</code>.`
 }
