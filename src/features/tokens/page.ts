@@ -167,7 +167,9 @@ const enforcementWords: Readonly<Record<NonNullable<OwnSetup['enforcement']>, st
 
 function targetList(targets: readonly TokenTarget[], now: Millis): Content {
   if (targets.length === 0) {
-    return empty(html`No token has been rotated yet. <code>pipespan tokens rotate</code> replaces a token without a gap.`)
+    return empty(
+      html`No token has been rotated yet. <code>pipespan tokens rotate</code> replaces a token without a gap.`,
+    )
   }
   return html`${targets.map(
     ({ target, instance, current, older, step }) =>
