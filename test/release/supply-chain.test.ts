@@ -39,10 +39,14 @@ describe('the lock file', () => {
     ['from a repository', { resolved: 'git+ssh://git@github.com/colinhacks/zod.git#abc' }, /comes from git/],
     ['from another host', { resolved: 'https://mirror.example/zod/-/zod-4.6.7.tgz' }, /comes from https:\/\/mirror/],
     ['from a host that only begins like it', { resolved: 'https://registry.npmjs.org.example/zod.tgz' }, /comes from/],
-    ['without a check sum', { integrity: undefined }, /no SHA-512/],
-    ['with a weak check sum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
+    ['without a checksum', { integrity: undefined }, /no SHA-512/],
+    ['with a weak checksum', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /no SHA-512/],
     ['that runs a script', { hasInstallScript: true }, /runs a script/],
-    ['that is a link out of here', { link: true, resolved: '../zod' }, /is a link to a place outside this repository/],
+    [
+      'that links to a place outside the repository',
+      { link: true, resolved: '../zod' },
+      /is a link to a place outside this repository/,
+    ],
   ])('rejects a lock file that contains a package %s', (_, change, description) => {
     const packages = { ...lock.packages, [place]: { ...lock.packages[place], ...change } }
     expect(faultsOf({ ...lock, packages }, manifest)).toEqual([expect.stringMatching(description)])
