@@ -23,7 +23,7 @@ describe('the commands in the documentation', () => {
     blocks.filter(({ marker }) => marker?.kind === 'run'),
     ({ page }) => page,
   )
-  it.each([...runnable])('runs the commands on %s as written', (_page, steps) => {
+  it.each([...runnable])('documents commands on %s that run as written', (_page, steps) => {
     using folder = docFolder()
     for (const { script, line } of steps) {
       const { status, stderr, stdout } = spawnSync('sh', ['-eu', '-c', script], {

@@ -90,7 +90,7 @@ export async function postUntilTaken(
         )
         onAnswer(status)
         if (status < 300) break
-        if (status < 500) throw new Error(`refused with ${status}`)
+        if (status < 500) throw new Error(`the delivery was refused with ${status}`)
         await sleep(100)
       }
     }

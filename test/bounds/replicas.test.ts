@@ -78,7 +78,7 @@ describe('three replicas', () => {
           return Promise.race([
             one.post(body, headers),
             sleep(1_000).then(() => {
-              throw new Error('no answer')
+              throw new Error('no response within a second')
             }),
           ])
         },

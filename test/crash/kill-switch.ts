@@ -62,7 +62,7 @@ export type Method = (this: object, ...args: unknown[]) => unknown
 /** Replaces a method with the result of `around`. */
 export function wrap(owner: object, name: string, around: (method: Method) => Method): void {
   const found: unknown = Reflect.get(owner, name)
-  if (typeof found !== 'function') throw new TypeError(`${name} is no method: the kill switch sees nothing`)
+  if (typeof found !== 'function') throw new TypeError(`${name} is not a method, so the kill switch cannot observe it`)
   Object.defineProperty(owner, name, { value: around(found as Method), writable: true, configurable: true })
 }
 

@@ -183,7 +183,8 @@ export async function runWithKills(options: KilledDaemonOptions): Promise<Killed
       process.ended,
       sleep(timeoutMs.moment, undefined, { signal: late }).catch(() => undefined),
     ])
-    if (ended === undefined) throw new Error(`Never reached within ${timeoutMs.moment} ms: ${name}`)
+    if (ended === undefined)
+      throw new Error(`The daemon did not reach this moment within ${timeoutMs.moment} ms: ${name}`)
     const lastOutput = process.stderr.slice(-1_000)
     expect(lastOutput).toContain(`killed ${name}\n`)
     expect(ended).toMatchObject({ signal: 'SIGKILL' })

@@ -49,7 +49,7 @@ async function firstMatch(stream: PassThrough, pattern: RegExp): Promise<RegExpE
       const found = pattern.exec(seen)
       if (found !== null) resolve(found)
     })
-    stream.once('end', () => reject(new Error(`ended without ${String(pattern)}`)))
+    stream.once('end', () => reject(new Error(`the output ended without a match for ${String(pattern)}`)))
   })
 }
 

@@ -77,4 +77,4 @@ function documented(): string[] {
 }
 
 if (!hasPrometheus)
-  process.stderr.write('Prometheus is not installed: the queries of dashboards and documentation are not run here.\n')
+  process.stderr.write('Prometheus is not installed, so the queries of dashboards and documentation are not tested.\n')

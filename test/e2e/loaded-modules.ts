@@ -58,6 +58,6 @@ export function moduleWith(text: string): string {
   const found = readdirSync(folder).filter(
     name => name.endsWith('.js') && readFileSync(path.join(folder, name), 'utf8').includes(text),
   )
-  if (found.length !== 1) throw new Error(`${found.length} files of the bundle have "${text}"`)
+  if (found.length !== 1) throw new Error(`${found.length} files of the bundle contain "${text}"`)
   return found[0]!
 }

@@ -159,7 +159,8 @@ describe('metrics of one daemon', () => {
       expect(complaints.toSorted()).toEqual(known.toSorted())
     },
   )
-  if (!hasPrometheus) process.stderr.write('Prometheus is not installed: /metrics is not scraped by a real one here.\n')
+  if (!hasPrometheus)
+    process.stderr.write('Prometheus is not installed, so the test of scraping /metrics is skipped.\n')
 
   it('still sends traces and logs to a backend that rejects cumulative metrics', async () => {
     receiver.misbehave(refusingMetrics)

@@ -70,7 +70,7 @@ export function story(n: number): Story {
     bodies: readonly [string, string],
   ): Story => {
     const [one, other] = values.map(value => payload(name, { ...changes, [path]: value }))
-    if (one === undefined || other === undefined) throw new Error('there are two values')
+    if (one === undefined || other === undefined) throw new Error('`values` must have two entries')
     return { mark, reported: [one, other, one], bodies: [bodies[0], bodies[1], bodies[0]] }
   }
   switch (n % 5) {

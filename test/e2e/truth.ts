@@ -43,13 +43,14 @@ export function differences(truths: readonly PipelineTruth[], spans: readonly Re
   const there = arrived(spans)
   const seen = new Set<string>()
   for (const { spanId, name } of spans) {
-    if (seen.has(spanId)) wrong.push(`${name}: span ${spanId} came twice`)
+    if (seen.has(spanId)) wrong.push(`${name}: span ${spanId} arrived twice`)
     seen.add(spanId)
   }
   const pipelineIds = new Set(truths.map(({ id }) => id))
   const jobIds = new Set(truths.flatMap(({ jobs }) => jobs.map(({ id }) => id)))
-  for (const id of there.pipelines.keys()) if (!pipelineIds.has(id)) wrong.push(`pipeline ${id} never was`)
-  for (const id of there.jobs.keys()) if (!jobIds.has(id)) wrong.push(`job ${id} never was`)
+  for (const id of there.pipelines.keys())
+    if (!pipelineIds.has(id)) wrong.push(`pipeline ${id} does not exist on the platform`)
+  for (const id of there.jobs.keys()) if (!jobIds.has(id)) wrong.push(`job ${id} does not exist on the platform`)
   for (const truth of truths) wrong.push(...pipelineDifferences(truth, there), ...jobDifferences(truth, there))
   return wrong
 }
@@ -58,9 +59,9 @@ function pipelineDifferences(truth: PipelineTruth, there: Arrived): string[] {
   const wrong: string[] = []
   const own = there.pipelines.get(truth.id) ?? []
   const what = `pipeline ${truth.id} (${truth.ends.map(({ status }) => status).join(', ') || truth.status})`
-  if (truth.ends.length === 0) return own.length === 0 ? [] : [`${what} has not ended and yet has ${own.length} spans`]
+  if (truth.ends.length === 0) return own.length === 0 ? [] : [`${what} has not ended, but has ${own.length} spans`]
   if (!own.some(span => isLastEnd(span, truth)))
-    wrong.push(`${what}: its end is missing, there are ${own.length} spans of it`)
+    wrong.push(`${what}: no span has its last end; it has ${own.length} spans`)
   if (own.length > truth.ends.length) wrong.push(`${what}: ended ${truth.ends.length} times, has ${own.length} spans`)
   const attempts = own.map(({ attributes }) => Number(attributes['platform.cicd.pipeline.run.attempt'] ?? 1))
   const expected = own.map((_, index) => index + 1)
@@ -76,12 +77,14 @@ function jobDifferences(truth: PipelineTruth, there: Arrived): string[] {
     const what = `job ${job.id} ${job.name} of pipeline ${truth.id}`
     const ran = own.filter(({ attributes }) => isRun(attributes['job.status']))
     const starts = ran.map(({ start }) => start)
-    if (new Set(starts).size < starts.length) wrong.push(`${what}: one run of it has two spans`)
+    if (new Set(starts).size < starts.length) wrong.push(`${what}: one of its runs has two spans`)
     if (ran.length > Math.max(1, job.runs)) wrong.push(`${what}: ran ${job.runs} times, has ${ran.length} spans`)
     const last = own.filter(span => isLastRun(span, job))
     if (last.length !== 1) {
       const shown = own.map(({ attributes }) => JSON.stringify(attributes['job.status'])).join(', ')
-      wrong.push(`${what}: its end (${job.status}) has ${last.length} spans; there are: ${shown}`)
+      wrong.push(
+        `${what}: ${last.length} spans have its last end (${job.status}); the statuses of all its spans: ${shown}`,
+      )
     }
   }
   return wrong

@@ -16,7 +16,7 @@ function failing(sign: string): string[] {
       clearInterval(looking)
       setImmediate(fail)
       process.nextTick(fail)
-      void Promise.reject(new Error('a promise that nobody waits for'))
+      void Promise.reject(new Error('a rejected promise without a handler'))
     }, 20).unref()`
   return ['--import', `data:text/javascript,${encodeURIComponent(preload)}`]
 }

@@ -17,7 +17,7 @@ const canBuild =
   process.arch === 'x64' &&
   spawnSync('npm', ['ping'], { stdio: 'ignore' }).status === 0
 if (isFull && !canBuild)
-  process.stderr.write('No registry answers, or this is not Linux on x64: the release files are not built.\n')
+  process.stderr.write('No registry responds, or this is not Linux on x64, so the release files are not tested.\n')
 
 it.skipIf(!canBuild)(
   'ships a release tarball that runs the daemon on a machine without Node and npm, and that matches its checksum',

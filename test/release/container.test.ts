@@ -141,7 +141,7 @@ it.skipIf(config === undefined)(
       container.kill('SIGTERM')
       await expect(once(container, 'exit')).resolves.toEqual([0, null])
     } catch (error) {
-      throw new Error(`The container said: ${output}`, { cause: error })
+      throw new Error(`The output of the container was: ${output}`, { cause: error })
     } finally {
       container.kill('SIGKILL')
       await receiver.close()

@@ -125,7 +125,7 @@ describe('the contents of the container image', () => {
       await expect(once(daemon, 'exit')).resolves.toEqual([0, null])
       expect(spawnSync(node, check.slice(1), { cwd: app, env, ...as }).status).toBe(1)
     } catch (error) {
-      throw new Error(`The daemon said: ${lines.join('')}`, { cause: error })
+      throw new Error(`The output of the daemon was: ${lines.join('')}`, { cause: error })
     } finally {
       daemon.kill('SIGKILL')
     }
