@@ -111,7 +111,7 @@ it('sends each notification rule only its own subjects and projects, in its form
   const shown = await daemon.command('config', 'check', '--show')
   expect(shown.stdout).toContain('notifications[0].url')
   const checked = await daemon.command('doctor')
-  expect(checked.stdout).toContain('✓ notifications: "slack" answers.')
+  expect(checked.stdout).toContain('✓ notifications: "slack" responds.')
   const routed = await daemon.command('doctor', '--project', 'acme/shop')
   expect(routed.stdout).toContain('Messages about acme/shop are sent to "slack"')
   await slack.close()
