@@ -44,7 +44,7 @@ describe('the sources page', () => {
     expect(text).toContain('3 failed deliveries, 2 of them new')
   })
 
-  it('explains how to enable reading hooks if it is turned off, and shows no hooks without a token', () => {
+  it('explains how to enable hook checks if they are off, and shows no hooks without a token', () => {
     expect(reported({ details: { completed: 1, gone: 0, failed: 0 } })).toContain('PIPESPAN_REDELIVERY')
     expect(reported({}, {}, false)).not.toContain('s hooks')
   })

@@ -212,7 +212,7 @@ it('supports filtering and paging in lists', async () => {
   expect(pipelines.map(one => one.status)).toEqual(['canceled'])
 })
 
-it('returns a complete job as JSON: sections, usual figures, last runs, span', async () => {
+it('returns a complete job as JSON: sections, usual duration, recent runs, span', async () => {
   const [, , projectId, pipelineId, , jobId] = (await withSections(house.daemon.store, sampleSections)).split('/')
   const address = `/pipelines/${projectId}/${pipelineId}/jobs/${jobId}`
   const reported = (await get(address)) as {

@@ -89,7 +89,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     ['a pipeline with its family', () => pipeline, 'Pipeline and its children'],
     ['a pipeline with sections of a job', () => job.replace(/\/jobs\/.*/, ''), 'Origin'],
     ['two runs side by side', () => `${pipeline}/compare?with=${pipeline.split('/').at(-1)}`, 'Both on one time axis'],
-    ['a run against its usual', () => `${pipeline}/compare?with=usual`, 'Job by job'],
+    ['a run against its usual durations', () => `${pipeline}/compare?with=usual`, 'Job by job'],
     ['a job with its sections', () => job, 'Where the time went'],
     ['trends', () => '/trends?span=7d', 'Most time in total'],
     ['trends of one branch', () => '/trends?ref=main', 'stored pipeline'],
@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('the console in a browser', () => {
     ['components', () => '/components', 'How is this counted?'],
     ['sources', () => '/sources', 'Webhooks'],
     ['exports', () => '/exports', 'span name is too long'],
-    ['a dead letter', () => letter, 'Answer of the backend'],
+    ['a dead letter', () => letter, 'Response of the backend'],
     ['a question before an action', () => '/exports/confirm?do=drop&which=all', 'Drop all dead letters?'],
     ['tokens', () => '/tokens', 'In use'],
   ]

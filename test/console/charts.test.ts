@@ -63,7 +63,7 @@ describe('stacked bars', () => {
 })
 
 describe('a chart', () => {
-  it("marks the events in a chart's period, and failures with a cross", () => {
+  it("marks the events in a chart's period, and marks failures with a cross", () => {
     const svg = lineChart({
       ...{ label: 'Duration', frame, points: [], lines: [] },
       moments: [

@@ -160,7 +160,7 @@ describe.skipIf(chromiumPath === undefined)('the comparison of a pipeline in a b
     const browser = await launch()
     const page = await (await openContext(browser, { viewport: { width: 1_440, height: 900 } })).newPage()
     await page.goto(`${house.url}/pipelines/3/105`)
-    await page.getByRole('link', { name: 'The last that passed' }).focus()
+    await page.getByRole('link', { name: 'Last that passed' }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/compare\?with=green$/)
     const bars = await page.evaluate<{ left: number; width: number }[]>(

@@ -141,7 +141,7 @@ describe('a hidden project', () => {
     },
   )
 
-  it('leaves texts by people in other projects unchanged, and hides texts that belong to no project', async () => {
+  it('does not change what people in other projects wrote, and hides messages that belong to no project', async () => {
     expect(await read('/pipelines/3/5001')).toContain(`See ${written}!3.`)
     expect(await read('/exports')).toContain('Not shown, because the message may name projects')
     expect(await read('/')).toContain('#20 of project 3')

@@ -5,7 +5,7 @@ import { html, safeUrl } from '../../src/console/layout/html.ts'
 import { binaryText } from '../support/binary-text.ts'
 
 describe('an HTML template', () => {
-  it('escapes every text in a template, in content and in attributes', () => {
+  it('escapes every string in a template, in content and in attributes', () => {
     fc.assert(
       fc.property(binaryText(), text => {
         const inside = html`<p title="${text}">${text}</p>`.toString().slice('<p title="'.length, -'</p>'.length)
@@ -25,7 +25,7 @@ describe('an HTML template', () => {
     expect(html`${'a\u0000b\ud800'}`.toString()).toBe('a\ufffdb\ufffd')
   })
 
-  it('keeps the order of characters in a text with direction marks', () => {
+  it('replaces direction marks, so that they cannot reorder the characters shown', () => {
     const turned = html`${'exit 0 \u202e1 txe\u202c \u2066x\u2069'}`
     expect(turned.toString()).toBe('exit 0 \ufffd1 txe\ufffd \ufffdx\ufffd')
     expect(html`${'שלום'}`.toString()).toBe('שלום')

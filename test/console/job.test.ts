@@ -80,8 +80,8 @@ describe('the sections of a job', () => {
   it('shows how many sections of a job were omitted, and how far their times were moved', () => {
     const sections = [section(1, { clockShift: 4_000, clock: 'marker' })]
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections, left: 1_200 })).toEqual([
-      'At least 1,200 more sections are left out: at most 200 sections are stored for a job, and at most 170 of these are of its scripts.',
-      'Times were moved by up to 4.0 s to fit those of the job, because the runner’s clock differs.',
+      'At least 1,200 more sections are left out: at most 200 sections are stored for a job, and at most 170 of these can come from its scripts.',
+      'Times were shifted by up to 4.0 s to fit the times of the job, because the runner’s clock differs from the platform’s.',
       'Times are whole seconds: the runner does not write timestamps into its log.',
     ])
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])

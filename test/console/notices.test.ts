@@ -49,11 +49,15 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
     ...['"default" has refused every single export of traces', 'is an OTLP/HTTP receiver', 'one is tried in 20 s.'],
   ],
   [
-    'a backend that is away',
+    'an unavailable backend',
     { queues: [{ ...queue, state: 'open', cause: 'unavailable', pending: 1 }] },
     ...['does not accept traces at the moment.', 'soon; 1 export is pending', 'the oldest from 5 min ago'],
   ],
-  ['exports for a destination that is gone', { queues: [{ ...queue, state: 'unserved' }] }, 'Configure a destination'],
+  [
+    'exports for a destination that was removed',
+    { queues: [{ ...queue, state: 'unserved' }] },
+    'Configure a destination',
+  ],
   [
     'exports for an endpoint that a destination no longer has',
     { queues: [{ ...queue, destination: 'tempo@1f3c9a2b', state: 'held' }] },
@@ -63,7 +67,7 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
     'dead letters',
     { queues: [{ ...queue, dead: 2 }] },
     '2 exports were refused for good',
-    'send them again or drop them',
+    'send the exports again or drop them',
   ],
   ['no destination', { setup: off }, 'nothing is exported', 'set OTEL_EXPORTER_OTLP_ENDPOINT'],
   ['exports that are switched off', { setup: { ...off, isExportOff: true } }, '(PIPESPAN_OBSERVABILITY_EXPORT=none)'],
@@ -74,31 +78,31 @@ it.each<[name: string, health: Partial<Health>, ...what: string[]]>([
     ...['4 deliveries were refused since the start: It is wrong.', 'to the value of PIPESPAN_WEBHOOK_TOKEN'],
   ],
   [
-    'two signals that one destination refuses alike, once',
+    'two signals that one destination refuses for the same reason',
     {
       queues: [alike, { ...alike, signal: 'logs', pending: 2 }, { ...queue, signal: 'metrics', pending: 7 }],
     },
     ...['the credentials for traces and logs.', '5 exports are pending'],
   ],
   [
-    'hooks that are switched off',
+    'webhooks that the platform has switched off',
     { hooksOff: ['#8 of project team/shop'] },
     ': #8 of project team/shop.',
     'a test event',
   ],
   [
-    'a platform that does not answer',
+    'a platform that rejects the token',
     {
       flow: { ...fine.flow, platformErrors: [{ name: 'default', what: 'It refuses the token.', remedy: 'Check it.' }] },
     },
     ...['It refuses the token.', 'Check it.'],
   ],
   [
-    'silence',
+    'a daemon that has received nothing',
     { hasRuns: false, flow: { ...fine.flow, received: 0 } },
     ...['the daemon started 10 min ago', 'points at https://pipespan.example.com/webhooks'],
   ],
-])('shows a notice about %s, with a remedy', (_, change, ...what) => {
+])('shows one notice about %s, and says what to do', (_, change, ...what) => {
   const notices = noticesOf({ ...fine, ...change }, now)
   expect(notices).toHaveLength(1)
   for (const part of what) expect(`${notices[0]?.what} ${notices[0]?.remedy}`).toContain(part)

@@ -22,7 +22,7 @@ beforeEach(() => {
 
 describe('a console session', () => {
   it.each(['sqlite', 'postgres'])(
-    'accepts a session on every replica, and on none after it was logged out, on %s',
+    'accepts a session on every replica until it is logged out, and then on none (%s)',
     async kind => {
       const url = kind === 'sqlite' ? undefined : await newDatabase()
       const open = async (): Promise<Store> =>

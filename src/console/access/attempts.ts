@@ -34,7 +34,7 @@ interface Attempts {
 interface Tries {
   count: number
   readonly since: Millis
-  /** The time at which the last pending attempt is checked. */
+  /** The time at which the latest delayed attempt is checked. */
   last: Millis
   /** The digests of the most recent wrong tokens. A token in this list is not counted again. */
   readonly digests: string[]

@@ -11,7 +11,7 @@ import type { Millis } from '../../model/instant.ts'
 import type { Secret } from '../../lib/secret.ts'
 
 interface GateOptions {
-  /** Returns the current admin token; undefined if the listener is open on loopback. */
+  /** Returns the current admin token. Undefined if no token is set, so that the listener is open on loopback. */
   readonly token: () => Secret | undefined
   readonly now: () => Millis
 }

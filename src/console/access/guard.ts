@@ -1,4 +1,4 @@
-// The guard of everything on the admin listener except health checks: it admits a request or responds with the reason for not admitting it. This file
+// Guards all routes of the admin listener except health checks: it admits a request, or responds with the reason why it is not admitted. This file
 // also registers the routes that need no login (assets, login), and the logout.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { assets, bareDocument } from '../layout/frame.ts'
@@ -12,7 +12,7 @@ export interface RouteReader {
   readonly forPeople?: boolean
 }
 
-/** Returns the admission of a request that passed the guard. */
+/** Returns how a request that passed the guard was admitted. */
 export function admissionOf(request: FastifyRequest): Admitted {
   return request.getDecorator<Admitted>('admission')
 }
@@ -64,7 +64,7 @@ export function registerEntrance(app: FastifyInstance, access: Access, base: str
         .redirect(`${base}${next}`, 303)
     }
     const isWrong = outcome === 'wrong token'
-    const more = isWrong ? '' : ' After several wrong tokens, answers are delayed for a while.'
+    const more = isWrong ? '' : ' After several wrong tokens, further attempts are delayed for a while.'
     const page = bareDocument(loginPage(base, next, `This is not the admin token.${more}`), base)
     return show(isWrong ? reply : reply.header('retry-after', '1'), page, isWrong ? 401 : 429)
   })

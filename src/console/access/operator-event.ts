@@ -8,7 +8,11 @@ const name = 'pipespan.operator.action'
 
 /** The attributes of operator events. Each has a type, a note for the documentation, and the field of the action that contains its value. */
 const attributes: Readonly<Record<string, readonly ['string' | 'int', string, keyof OperatorAction]>> = {
-  'user.name': ['string', 'the value of the trusted header; `admin token` or `this machine` without one', 'user'],
+  'user.name': [
+    'string',
+    'the value of the trusted header; without that header, `admin token` or `this machine`',
+    'user',
+  ],
   'pipespan.operator.role': ['string', '`operator`', 'role'],
   'pipespan.operator.action': ['string', '`retry` or `drop` (dead letters), `try_now` (postponed exports)', 'action'],
   'pipespan.operator.target': ['string', 'IDs of dead letters, the name of a destination, or `all`', 'target'],
@@ -20,7 +24,7 @@ export function operatorReference(): string {
   const rows = Object.entries(attributes).map(([key, [type, note]]) => `| \`${key}\` | ${type} | ${note} |`)
   return [
     "## Operators' actions",
-    `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or has retried postponed exports, on the pages or through their API. The log also records these actions. Commands of the command line are not recorded.`,
+    `With \`operator\` in \`PIPESPAN_EVENTS\`: \`${name}\` (INFO) after somebody has retried or dropped dead letters, or has retried postponed exports, on the pages or through their API. The log also records these actions. Actions on the command line are not recorded.`,
     ['| attribute | type | note |', '| --- | --- | --- |', ...rows].join('\n'),
   ].join('\n\n')
 }

@@ -12,7 +12,7 @@ const maxProjects = 16_000
  * The time in ms for which the attribute values are cached. Open pages are updated every second, and reading 10,000 projects takes a tenth of a
  * second.
  */
-const freshFor = 10_000
+const cacheMs = 10_000
 const maxNamed = 20
 
 /**
@@ -25,7 +25,7 @@ export function createOwnValues(
 ): () => Promise<OwnValues> {
   if (groupBy === undefined) return async () => ({ name: undefined, projects: new Map() })
   const { name, valueOf } = groupBy
-  return sharedAnswer(freshFor, now, async () => {
+  return sharedAnswer(cacheMs, now, async () => {
     // The features' projects are read as well: features retain data for longer than pipelines, so they may know projects without a stored pipeline.
     const known = await Promise.all([views.projects(maxProjects), views.latestPaths(maxProjects)])
     const paths = [...new Set(known.flat())].slice(0, maxProjects)

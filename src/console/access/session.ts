@@ -14,7 +14,7 @@ export const sessionCookie = 'pipespan_session'
 /** The duration of a session, ms. It is longer than a working day. */
 export const sessionLife = 12 * 3_600_000
 /** The maximum clock difference between replicas, ms. */
-const clockSlack = 3_600_000
+const maxClockSkew = 3_600_000
 /** The maximum number of logouts kept in memory, in case the store cannot be written. */
 const maxRemembered = 10_000
 
@@ -60,7 +60,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       try {
         // Logouts are pruned long after their sessions have expired: if this clock is ahead, the logout of a session that is still valid must not be
         // deleted.
-        await sessions.prune(one => one.until + sessionLife + clockSlack <= now())
+        await sessions.prune(one => one.until + sessionLife + maxClockSkew <= now())
         await sessions.put({ digest, until })
       } catch (error) {
         log.warn(
@@ -74,7 +74,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
 
 /** Whether a session has not expired. Also false if its expiry is too far in the future, because a wrong clock must not prolong a session. */
 function isCurrent(until: Millis, now: Millis): boolean {
-  return until > now && until <= now + sessionLife + clockSlack
+  return until > now && until <= now + sessionLife + maxClockSkew
 }
 
 function keyed(token: Secret, purpose: 'session' | 'cookie', text: string): string {

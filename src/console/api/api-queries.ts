@@ -11,7 +11,7 @@ export const sortBy = (...keys: readonly Readonly<Record<string, unknown>>[]) =>
     .enum(names.flatMap(name => [name, `-${name}`]))
     .optional()
     .describe(
-      'Sorts the answer by a column of the page; with `-` in descending order. Does not change which items are listed.',
+      'Sorts the response by a column of the page; a leading `-` reverses the order. Does not change which items are listed.',
     )
 }
 export const wholeNumber = z.coerce.number('Write a whole number').int().positive()
@@ -23,20 +23,26 @@ export const projectId = z.coerce
   .describe('ID of a project.')
 export const group = z
   .string()
-  .regex(/\/$/, 'Write a slash at its end')
+  .regex(/\/$/, 'Add a slash to the end of the group’s path')
   .optional()
-  .describe('Path of a group, with a slash at its end.')
+  .describe('Path of a group, ending with a slash.')
 export const atMost = (max: number) => z.coerce.number('Write a whole number').int().min(1).max(max)
-/** Returns the `next` parameter of a paginated route. `pattern` is the format of its value, a cursor. */
+/** Returns the `next` parameter of a paginated route. Its value is a cursor that must match `pattern`. */
 export const nextPage = (pattern: RegExp) =>
-  z.string().regex(pattern, 'Pass `next` of the previous page').optional().describe('`next` of the previous page.')
+  z
+    .string()
+    .regex(pattern, 'Pass the value of `next` from the previous page')
+    .optional()
+    .describe('The value of `next` from the previous page.')
 export const text = (description: string) => z.string().optional().describe(description)
-export const scope = text('Full path; a group with a slash at its end.')
-export const ownValue = text('A value of the attribute that PIPESPAN_PAGES_GROUP_BY names: only projects that have it.')
+export const scope = text('Full path of a project, or of a group if it ends with a slash.')
+export const ownValue = text(
+  'Limits the response to projects for which the attribute named by PIPESPAN_PAGES_GROUP_BY has this value.',
+)
 export const overviewQuery = z.object({
   limit: atMost(100)
     .optional()
-    .describe('Maximum number of running and of finished pipelines; by default as many as the page shows.'),
+    .describe('Maximum number of running pipelines, and of finished ones. Default: as many as the page shows.'),
 })
 export const instanceQuery = z.object({
   instance: text('Base URL of the platform; needed if several platforms have a project with this ID.'),
@@ -49,7 +55,7 @@ export const compareQuery = instanceQuery.extend({
       'What to compare with: the previous pipeline of the same branch or tag, the last pipeline before it that passed, the usual durations, or the ID of a pipeline of the project.',
     ),
 })
-const ownScope = z.string().min(1).optional().describe('Full path; a group with a slash at its end.')
+const ownScope = z.string().min(1).optional().describe('Full path of a project, or of a group if it ends with a slash.')
 export const scopedQuery = z.object({
   span: z.enum(spanNames).default('30d'),
   project: ownScope,
@@ -67,7 +73,7 @@ export const timelineQuery = (kinds: readonly string[]) =>
       .optional()
       .describe('Kind of items; may be repeated. Default: all kinds.'),
     limit: atMost(200).default(100),
-    pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines.'),
+    pipelines: z.coerce.number().int().min(0).max(100).default(100).describe('Maximum number of pipelines to return.'),
     sort: sortBy(timelineItems.keys),
   })
 export const tried = z.object({

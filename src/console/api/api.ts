@@ -29,12 +29,15 @@ export function apiRoutes(
   return [
     get(
       '/overview',
-      'What needs attention, the flow from webhook to backend, running and recently finished pipelines.',
+      'Problems that need attention, the flow from webhook to backend, and running and recently finished pipelines.',
       { query: overviewQuery, answer: overviewShapeOf(parts) },
       async ({ limit }) => overviewOf(parts, parts.now(), limit),
     ),
-    get('/config', 'Which configuration is live, and since when.', { answer: configStatusShape }, async () =>
-      parts.configStatus?.(),
+    get(
+      '/config',
+      'The live configuration: its digest, when it came into use, and the results of reloads.',
+      { answer: configStatusShape },
+      async () => parts.configStatus?.(),
     ),
     get(
       '/pipelines',
@@ -62,7 +65,7 @@ export function apiRoutes(
     ),
     get(
       '/timeline',
-      'Deployments, merges, releases, flags, incidents and audit events, newest first, and the newest pipelines, for all projects or one. Audit events require an admin token to be configured.',
+      'Deployments, merges, releases, flags, incidents, audit events and pipelines, newest first, for all projects or one project. Audit events are only included if an admin token is configured.',
       {
         query: timelineQuery(timelineKinds(features.flatMap(({ timeline }) => timeline ?? []))),
         answer: timelineShape,

@@ -78,7 +78,7 @@ export class Plot {
     return top + (1 - value / this.#options.max) * (height - top - bottom)
   }
 
-  /** `content` is drawn over the grid. */
+  /** Renders the whole chart. `content` is drawn over the grid. */
   draw(label: string, names: readonly Key[], content: Content): Html {
     const { width: own, moments = [] } = this.#options
     return html`<figure class="chart ${own !== undefined && 'wide-chart'}">

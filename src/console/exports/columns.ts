@@ -43,7 +43,9 @@ export const queueList = listOf()({
   },
   dead: { json: z.number() },
   putOff: {
-    json: z.number().describe('Pending exports whose last attempt failed and that wait for the next attempt.'),
+    json: z
+      .number()
+      .describe('Number of pending exports whose last attempt failed and that wait for the next attempt.'),
   },
   counters: {
     json: z.record(z.string<'delivered' | 'repeated' | 'partiallyRejected'>(), z.number()),

@@ -28,7 +28,7 @@ export async function deadLetterDetail(
 }
 
 /** The maximum number of spans or records shown in full. The others are only listed by name. */
-const whole = 3
+const maxInFull = 3
 
 export async function deadLetterPage(
   parts: PagesSources,
@@ -54,7 +54,7 @@ export async function deadLetterPage(
         }
       </div>
       ${card(
-        'Answer of the backend',
+        'Response of the backend',
         html`<blockquote>${letter.error}</blockquote>
           ${facts([
             ['Destination', `${letter.destination}, ${letter.signal}`],
@@ -72,18 +72,18 @@ export async function deadLetterPage(
       ${card(
         'Contents',
         html`${contents === undefined && html`<p>The stored data is damaged and cannot be shown.</p>`}
-        ${contents?.slice(0, whole).map(
+        ${contents?.slice(0, maxInFull).map(
           one =>
             html`<h3>${one.name}</h3>
               ${attributeTable(`Attributes of ${one.name}`, one.attributes)}`,
         )}
         ${
           contents !== undefined &&
-          contents.length > whole &&
+          contents.length > maxInFull &&
           html`<p class="dim">
             And
             ${contents
-              .slice(whole)
+              .slice(maxInFull)
               .map(({ name }) => name)
               .join(', ')}.
           </p>`

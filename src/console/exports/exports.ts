@@ -13,7 +13,7 @@ import type { PagesSources } from '../ports.ts'
 export const exportsShape = z.object({
   queues: z.array(queueList.shape),
   deadLetters: z.array(deadLetterList.shape),
-  unrouted: z.number().describe("Number of snapshots since the daemon's start that no destination is configured for."),
+  unrouted: z.number().describe('Number of snapshots since the daemon started for which no destination is configured.'),
 })
 
 type ExportsView = Shaped<typeof exportsShape>
@@ -179,7 +179,7 @@ function waits({ state, pending, putOff, nextTry }: ExportQueueStatus): boolean 
   return (pending > 0 && putOff > 0) || (state === 'open' && nextTry !== undefined)
 }
 
-/** Renders the button that retries exports immediately, for when a backend has just been repaired; empty if no export is waiting for a retry. */
+/** Renders the button that retries exports immediately, for example after a backend was repaired; empty if no export is waiting for a retry. */
 export function tryNowForm(queues: readonly ExportQueueStatus[], { base, may }: RequestContext): Content {
   if (may !== 'all' || !queues.some(waits)) return ''
   return html`<form method="post" action="${base}/exports/do">

@@ -91,7 +91,7 @@ export async function historyOf(
   return { runs: runs.slice(0, maxRuns), pipelines }
 }
 
-/** `here` is the run that the page shows. */
+/** Renders the table of recent runs. `here` is the run that the page shows. */
 export function historyTable(
   { runs, pipelines }: JobHistory,
   here: JobCard,

@@ -14,7 +14,11 @@ export const sectionShape = z.object({
   clock: z.enum(['line', 'marker']),
   start: millis,
   end: millis,
-  clockShift: ms.optional().describe('How far its times were shifted to fit into those of its job, in ms.'),
+  clockShift: ms
+    .optional()
+    .describe(
+      'How far the section’s times were shifted, in ms, so that they lie between the start and the end of the job.',
+    ),
   failed: z.literal(true).optional().describe('The job failed in this section.'),
 }) satisfies z.ZodType<Section>
 
@@ -39,7 +43,7 @@ export function sectionsOf(insides: readonly JobInside[], jobId: number): JobSec
   return { jobId, start: job.start, end: job.end, sections, left: Math.max(0, highest - sections.length) }
 }
 
-/** `depth` is the depth of the job's own row. */
+/** Returns the sections as rows of a waterfall. `depth` is the depth of the job's own row. */
 export function sectionRows(
   { sections }: JobSections,
   { projectId, pipelineId, depth }: Pick<WaterfallRow, 'projectId' | 'pipelineId' | 'depth'>,
@@ -79,10 +83,10 @@ export function aboutSections({ sections, left }: JobSections): string[] {
   const isCoarse = sections.some(({ clock }) => clock === 'marker')
   return [
     left > 0
-      ? `At least ${number(left)} more sections are left out: at most 200 sections are stored for a job, and at most 170 of these are of its scripts.`
+      ? `At least ${number(left)} more sections are left out: at most 200 sections are stored for a job, and at most 170 of these can come from its scripts.`
       : '',
     shift > 0
-      ? `Times were moved by up to ${duration(shift)} to fit those of the job, because the runner’s clock differs.`
+      ? `Times were shifted by up to ${duration(shift)} to fit the times of the job, because the runner’s clock differs from the platform’s.`
       : '',
     isCoarse ? 'Times are whole seconds: the runner does not write timestamps into its log.' : '',
   ].filter(Boolean)

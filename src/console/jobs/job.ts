@@ -62,7 +62,7 @@ export function jobPage(detail: JobDetail, parts: JobPageParts, context: Request
       ${attributeCard({
         title: 'Exported attributes',
         spans,
-        none: 'Nothing of this job has been exported yet.',
+        none: 'No span of this job has been exported yet.',
         legacyName: parts.legacyName,
       })}
     `,

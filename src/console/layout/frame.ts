@@ -162,7 +162,7 @@ export function card(
 
 /** Renders breadcrumbs: the parent pages and this page. */
 export function crumbs(...places: readonly Content[]): Html {
-  return html`<nav class="crumbs" aria-label="Where this is">
+  return html`<nav class="crumbs" aria-label="Breadcrumbs">
     ${places.map((place, index) => [index > 0 && ' / ', place])}
   </nav>`
 }

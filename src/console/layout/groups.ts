@@ -14,13 +14,13 @@ export function groupsShape<Line extends z.ZodObject>(line: Line) {
     subgroups: z
       .array(line)
       .describe(
-        'Figures by group of the next level; `name` is the path of the group. Empty for a single project, and if there is only one group.',
+        'Figures of each group one level below; `name` is the path of the group. Empty for a single project, and if there is only one group.',
       ),
     groups: z
       .object({ by: z.string().describe('Name of the attribute in PIPESPAN_PAGES_GROUP_BY.'), lines: z.array(line) })
       .optional()
       .describe(
-        'Figures by value of one of your attributes; `name` is the value, empty for projects without one. Absent for a single project.',
+        'Figures for each value of the attribute `by`; `name` is the value, or empty for projects without a value. Absent for a single project.',
       ),
   }
 }

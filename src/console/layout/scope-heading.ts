@@ -45,7 +45,7 @@ export function scopeAddress(path: string, { span, project, own }: Scope): strin
 
 export function periodChoice(names: readonly Span[], chosen: Span, href: (span: Span) => string): Html {
   return alternatives(
-    'How long back',
+    'Period',
     names.map(one => [spans[one].name, href(one), one === chosen]),
   )
 }

@@ -11,7 +11,7 @@ export const place = { instance: z.string(), projectId: z.number(), project: z.s
 export const own = z
   .string()
   .optional()
-  .describe('The value of the attribute of PIPESPAN_PAGES_GROUP_BY whose projects are counted.')
+  .describe('Value of the attribute named by PIPESPAN_PAGES_GROUP_BY. Only projects with this value are counted.')
 /** The name of a period, such as `30d`. */
 export const span = z.string<Span>()
 

@@ -6,7 +6,7 @@ import type { Millis } from '../../model/instant.ts'
 
 /** Returns the value to sort a row by. Rows with an undefined value come last. */
 export type Key<Row> = (row: Row) => string | number | undefined
-/** The sort keys by their names in page addresses: `ran`, or `-ran` for descending order. */
+/** The keys to sort by, by their names in page addresses: `ran` sorts in ascending order, `-ran` in descending order. */
 export type Keys<Row> = Readonly<Record<string, Key<Row> | undefined>>
 
 /** A column of a sortable table. `of` returns the value to sort by; rows with an undefined value come last. A column without `of` is not sortable. */

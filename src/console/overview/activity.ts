@@ -20,7 +20,7 @@ export const activeStatuses = [
 ] as const
 
 export function activityOf(cards: readonly ListedRun[], context: RequestContext): Html {
-  if (cards.length === 0) return empty('No pipeline runs at this moment.')
+  if (cards.length === 0) return empty('No pipeline is running.')
   return html`<ul class="runs">
     ${cards.map(card => activity(card, context))}
   </ul>`

@@ -20,13 +20,13 @@ export const flowShape = z.object({
   excluded: z.number(),
   attempts: z.number(),
   supplements: z.number(),
-  unrouted: z.number().describe('Number of snapshots that no destination is configured for.'),
+  unrouted: z.number().describe('Number of snapshots for which no destination is configured.'),
   apiClients: z.record(z.string(), counts),
   platformError: z.object({ what: z.string(), remedy: z.string() }).optional(),
   platformErrors: z
     .array(z.object({ name: z.string(), what: z.string(), remedy: z.string() }))
     .describe('The error of each token whose requests fail, with the name of its platform.'),
-  platformAnswered: z.boolean().describe("Whether the platform's API has answered since the start."),
+  platformAnswered: z.boolean().describe("Whether the platform's API has responded since the daemon started."),
 })
 export type Flow = Shaped<typeof flowShape>
 

@@ -60,7 +60,7 @@ function exportNotices({ queues, setup }: Health, now: Millis): Notice[] {
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
   if (dead > 0) {
     const what = `${counted(dead, 'export was', 'exports were')} refused for good by a backend.`
-    notices.push(problem(what, 'Read the backend’s errors, then send them again or drop them.', '/exports'))
+    notices.push(problem(what, 'Read the backend’s errors, then send the exports again or drop them.', '/exports'))
   }
   if (setup.isExportOff) {
     const what = 'Nothing is exported (PIPESPAN_OBSERVABILITY_EXPORT=none).'
@@ -125,7 +125,7 @@ function queueNotice(
     case 'unserved':
       return problem(
         `${waiting} (${signals}), which is no longer configured.`,
-        'Configure a destination of that name again, or wait until retention removes them.',
+        'Configure a destination with that name again, or wait until these exports are pruned (PIPESPAN_RETENTION).',
         '/exports',
       )
     case 'held': {
@@ -158,12 +158,12 @@ function sourceNotices({ flow, setup, hasRuns, hooksOff, quarantined }: Health, 
   }
   for (const { reason, message, count } of flow.refused) {
     const what = `${counted(count, 'delivery was', 'deliveries were')} refused since the start: ${message}`
-    if (count > 0) found(what, refusalRemedies[reason] ?? 'The log names the sender of each.')
+    if (count > 0) found(what, refusalRemedies[reason] ?? 'The log names the sender of each delivery.')
   }
   if (hooksOff.length > 0) {
     found(
       `The platform has switched off ${hooksOff.length === 1 ? 'a hook' : `${hooksOff.length} hooks`}, and sends nothing: ${hooksOff.join(', ')}.`,
-      'Check on the platform why its deliveries failed, fix the cause, and send a test event: that switches it on again.',
+      'Check on the platform why the deliveries failed, fix the cause, and send a test event, which switches the webhook on again.',
     )
   }
   for (const { what, remedy } of flow.platformErrors) found(what, remedy)
@@ -185,6 +185,6 @@ const refusalRemedies: Readonly<Record<string, string>> = {
   signature: 'Set the webhook’s signing token to the value of PIPESPAN_WEBHOOK_SIGNING_TOKEN.',
   timestamp: 'Synchronize the clocks of the platform and of this machine (NTP).',
   full: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION.',
-  store: 'Check the store’s disk or database; the platform resends these if it can.',
-  budget: 'Too many large bodies at once for the memory limit; the platform resends them.',
+  store: 'Check the store’s disk or database. The platform resends the deliveries if it can.',
+  budget: 'Too many large bodies arrived at once for the memory limit. The platform resends them.',
 }

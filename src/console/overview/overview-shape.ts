@@ -24,7 +24,7 @@ export const overviewShape = z.object({
   hooksOff: z.array(z.string()),
   running: z.array(runList.shape),
   active: z.number(),
-  silent: z.array(runList.shape).describe('Running pipelines that had no event for an hour.'),
+  silent: z.array(runList.shape).describe('Running pipelines that have had no event for an hour.'),
   silentCount: z.number(),
   lastHour: lastHourShape,
   finished: z.array(runList.shape),

@@ -72,7 +72,7 @@ export async function overviewOf(parts: PagesParts, now: Millis, limit?: number)
   ) as Overview
 }
 
-/** `timeline` covers the last day. */
+/** Renders the overview. `timeline` covers the last day. */
 export function overviewPage(
   overview: Overview,
   timeline: Timeline,
@@ -96,8 +96,8 @@ export function overviewPage(
               card(
                 'No recent events',
                 html`<p class="dim">
-                    These pipelines are running as far as is known, but had no event for an hour or more. They may have
-                    ended: with a platform token, Pipespan looks them up.
+                    As far as Pipespan knows, these pipelines are running, but they have had no event for an hour or
+                    more. They may have ended. With a platform token, Pipespan looks them up.
                   </p>
                   ${activityOf(silent, context)}`,
                 { aside: activeWords(silent.length, silentCount, 'longest without events') },
@@ -134,7 +134,7 @@ function noticeList(notices: readonly Notice[], base: string): Html {
         html`<li class="notice ${level}">
           <p>
             <strong>${what}</strong>
-            ${withCode(remedy)}${more !== undefined && html` <a href="${base}${more}">Look</a>`}
+            ${withCode(remedy)}${more !== undefined && html` <a href="${base}${more}">Details</a>`}
           </p>
         </li>`,
     )}
@@ -218,7 +218,7 @@ function pairRow(name: Content, about: Content, state: Content): Html {
 function platformBadge({ platformAnswered, platformError }: Overview['flow'], setup: Overview['setup']): Html {
   if (!setup.hasPlatformToken) return badge('created', 'without a token')
   if (platformError !== undefined) return badge('failed', 'failing')
-  return platformAnswered ? badge('open', 'connected') : badge('created', 'no answer yet')
+  return platformAnswered ? badge('open', 'connected') : badge('created', 'no response yet')
 }
 
 function sources({ flow, setup, config }: Overview, now: Millis): Content {

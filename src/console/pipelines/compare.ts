@@ -23,7 +23,8 @@ const maxJobs = 1_000
 
 export function comparePage(compared: ComparedRuns, misread: string | undefined, context: RequestContext): Page {
   const { pipeline, other, usual, comparison } = compared
-  const against = other === undefined ? (usual === undefined ? undefined : 'its usual') : `#${other.pipelineId}`
+  const against =
+    other === undefined ? (usual === undefined ? undefined : 'its usual durations') : `#${other.pipelineId}`
   return {
     title: `#${pipeline.pipelineId} against ${against ?? 'another run'}`,
     hasWaterfall: other !== undefined,
@@ -40,9 +41,9 @@ export function comparePage(compared: ComparedRuns, misread: string | undefined,
 }
 
 const choices = [
-  ['before', 'The one before'],
-  ['green', 'The last that passed'],
-  ['usual', 'The usual'],
+  ['before', 'Previous'],
+  ['green', 'Last that passed'],
+  ['usual', 'Usual durations'],
 ] as const
 
 /** Renders links to a pipeline's comparisons. `chosen` is the comparison shown on this page. */
@@ -56,15 +57,15 @@ export function compareChoice(pipeline: RunCard, chosen: ComparedWith | undefine
 
 function whyNone({ with: wanted, pipeline }: ComparedRuns): string {
   const of = pipeline.ref === undefined ? '' : ` of ${pipeline.ref}`
-  if (wanted === 'usual') return 'Too few runs of this pipeline have been counted to say what is usual.'
-  if (wanted === 'before') return `No pipeline${of} from before this one is stored.`
-  if (wanted === 'green') return `No pipeline${of} that passed before this one is stored.`
+  if (wanted === 'usual') return 'Too few runs of this pipeline have been counted to know what is usual.'
+  if (wanted === 'before') return `No pipeline${of} older than this one is stored.`
+  if (wanted === 'green') return `No older pipeline${of} that passed is stored.`
   return `No pipeline #${wanted} of this project is stored.`
 }
 
 function found(compared: ComparedRuns, comparison: Comparison, context: RequestContext): Html {
   const { pipeline, other } = compared
-  return html`${card(other === undefined ? 'The run and its usual' : 'The two runs', runsTable(compared, comparison, context), { aside: inAll(comparison) })}
+  return html`${card(other === undefined ? 'This run and the usual duration' : 'The two runs', runsTable(compared, comparison, context), { aside: inAll(comparison) })}
   ${card('What explains the difference', explanation(comparison, compared))}
   ${other !== undefined && card('Both on one time axis', bothWaterfalls(pipeline, other, context))}
   ${card('Job by job', jobsTable(compared, comparison, context), { aside: changes(comparison), id: 'jobs' })}`
@@ -75,7 +76,7 @@ function bothWaterfalls(pipeline: RunCard, other: RunCard, context: RequestConte
   const { jobs, ofJobs } = waterfall.left
   return html`${waterfallDrawing(waterfall, {
     asked: pipeline.pipelineId,
-    description: 'The jobs of both runs over time, from the beginning of each; the table of jobs has the same data',
+    description: 'The jobs of both runs over time, each run from its start; the table of jobs has the same data',
     href: row =>
       row.kind === 'job' ? jobAddress(context.base, row, row.id, context) : pipelineAddress(context.base, row, context),
   })}${
@@ -117,11 +118,11 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
     here === there ? html`<span class="dim">the same</span>` : 'differs'
   if (other === undefined) {
     return html`${table(
-      'The run and its usual',
+      'This run and the usual duration',
       ['', `#${pipeline.pipelineId}`, 'Usual (median)', 'Difference'],
       [['Took', took(hereMs), took(thereMs), longer(deltaMs, thereMs, slack, usual?.runs)]],
     )}
-    ${usual !== undefined && html`<p class="dim">Of ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${roughly(usual.p95)}.</p>`}`
+    ${usual !== undefined && html`<p class="dim">From ${counted(usual.runs, 'run')} in ${usual.days} days ${whereUsual(usual)}; p95 ${roughly(usual.p95)}.</p>`}`
   }
   const link = (run: RunCard): Content =>
     html`<a href="${pipelineAddress(base, run, context)}">${pipelineTitle(run)}</a>`
@@ -150,18 +151,21 @@ function runsTable({ pipeline, other, usual }: ComparedRuns, comparison: Compari
 }
 
 function explanation({ parts, deltaMs = 0 }: Comparison, { pipeline, other }: ComparedRuns): Content {
-  if (parts.length === 0) return empty('Their critical paths took equally long, or one of them has none: no job ran.')
+  if (parts.length === 0)
+    return empty(
+      'Their critical paths took equally long, or one run has no critical path because none of its jobs ran.',
+    )
   const shown = parts.slice(0, maxParts)
   const rest = deltaMs - shown.reduce((sum, part) => sum + part.deltaMs, 0)
   const isUsual = other === undefined
   const missing = (of: string): Content => html`<span class="dim">${of}</span>`
   const rows = shown.map(part => [
     partName(part),
-    figure(part.hereMs === undefined ? missing(isUsual ? '–' : 'not on its path') : duration(part.hereMs)),
-    figure(part.thereMs === undefined ? missing(isUsual ? '–' : 'not on its path') : duration(part.thereMs)),
+    figure(part.hereMs === undefined ? missing(isUsual ? '–' : 'not on its critical path') : duration(part.hereMs)),
+    figure(part.thereMs === undefined ? missing(isUsual ? '–' : 'not on its critical path') : duration(part.thereMs)),
     longer(part.deltaMs, part.thereMs ?? 0, isUsual ? slack : 1),
   ])
-  if (rest !== 0) rows.push([html`<span class="dim">all else</span>`, '', '', longer(rest, 0)])
+  if (rest !== 0) rows.push([html`<span class="dim">everything else</span>`, '', '', longer(rest, 0)])
   const heads = [
     'On the critical path',
     `#${pipeline.pipelineId}`,

@@ -13,8 +13,8 @@ import type { Usual } from './usual.ts'
 const sideShape = z.object({
   id: z.number().optional(),
   status: z.string().optional(),
-  tries: z.number().describe('How often the job ran; above 1, it was retried.'),
-  runs: z.number().optional().describe('For a usual run: the number of runs whose median it is.'),
+  tries: z.number().describe('How often the job ran; more than 1 if it was retried.'),
+  runs: z.number().optional().describe('For a usual run: the number of runs from which the median was computed.'),
   ranMs: ms.optional(),
   queuedMs: ms.optional(),
   critical: z.boolean(),

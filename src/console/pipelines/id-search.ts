@@ -34,7 +34,7 @@ export function isSpanId(text: string | undefined): text is string {
   return /^[0-9a-f]{16}$/i.test(text ?? '') && !/^0+$/.test(text ?? '')
 }
 
-/** `before` is the `next` of the previous search. */
+/** Finds the pipelines of a trace. `before` is the cursor that the previous search returned as `next`. */
 export async function searchTrace(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const traceId = given.toLowerCase()
   return searchBack(parts, atOnce.ids, before, async keys => {
@@ -49,7 +49,7 @@ export async function searchTrace(parts: Parts, given: string, before?: RunCurso
   })
 }
 
-/** `before` is the `next` of the previous search. */
+/** Finds a pipeline by the ID of its span or of the span of one of its jobs. `before` is the cursor that the previous search returned as `next`. */
 export async function searchSpan(parts: Parts, given: string, before?: RunCursor): Promise<FoundByIds> {
   const spanId = given.toLowerCase()
   return searchBack(parts, atOnce.snapshots, before, async keys => {

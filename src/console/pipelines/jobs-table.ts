@@ -10,11 +10,11 @@ import { cellsOf, sorting } from '../layout/sorting.ts'
 import type { PipelineDetail } from './pipeline-detail.ts'
 
 /** The maximum number of jobs on one page of the table. */
-const pageOfJobs = 500
+const maxJobsPerPage = 500
 /** The number of rows above which the table scrolls independently of the page. */
 const maxTall = 40
 
-/** `jobs` are the jobs that the filter selects. */
+/** Renders the table. `jobs` contains the jobs that the filter selects. */
 export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], context: RequestContext): Content {
   const { pipeline, jobUsuals } = detail
   if (jobs.length === 0) return empty(pipeline.jobs.length === 0 ? 'No jobs yet.' : 'No job matches.')
@@ -26,9 +26,9 @@ export function jobsTable(detail: PipelineDetail, jobs: readonly JobCard[], cont
     otherwise: (a, b) => rank(a) - rank(b) || byStart(a, b),
     alike: byStart,
   })
-  const pages = Math.ceil(jobs.length / pageOfJobs)
+  const pages = Math.ceil(jobs.length / maxJobsPerPage)
   const page = Math.min(pages, Math.max(1, Math.trunc(Number(context.query.get('jobs'))) || 1))
-  const shown = rows.slice((page - 1) * pageOfJobs, page * pageOfJobs)
+  const shown = rows.slice((page - 1) * maxJobsPerPage, page * maxJobsPerPage)
   const drawn = table('Jobs', heads, shown.map(cellsOf(columns)))
   return html`${shown.length > maxTall ? html`<div class="short tall">${drawn}</div>` : drawn}
   ${pages > 1 && pagesOfJobs(detail, jobs.length, context, page)}`
@@ -38,8 +38,8 @@ function pagesOfJobs(detail: PipelineDetail, count: number, context: RequestCont
   const sort = given(context.query, 'sort')
   return alternatives(
     'Pages of jobs',
-    Array.from({ length: Math.ceil(count / pageOfJobs) }, (_, index) => {
-      const range = `${number(index * pageOfJobs + 1)}–${number(Math.min(count, (index + 1) * pageOfJobs))}`
+    Array.from({ length: Math.ceil(count / maxJobsPerPage) }, (_, index) => {
+      const range = `${number(index * maxJobsPerPage + 1)}–${number(Math.min(count, (index + 1) * maxJobsPerPage))}`
       return [range, address(detail, context, { jobs: index + 1, sort }), index + 1 === page]
     }),
   )

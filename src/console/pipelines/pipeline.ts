@@ -69,7 +69,7 @@ export function pipelinePage(
       ${attributeCard({
         title: 'Exported attributes',
         spans: detail.spans.filter(({ kind }) => kind === 'pipeline'),
-        none: 'Nothing was exported yet.',
+        none: 'No span of this pipeline has been exported yet.',
         legacyName,
         aside: counted(detail.spans.length, 'span'),
       })}

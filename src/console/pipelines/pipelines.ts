@@ -28,7 +28,7 @@ export const pipelineListShape = z.object({
   total: z
     .number()
     .optional()
-    .describe('Number of all matches; absent for searches by text or job, and if there are too many to count.'),
+    .describe('Total number of matches; absent for searches by text or job, and if there are too many to count.'),
   next: z.string().optional().describe('Pass it as `after` to get the next page.'),
   searchedBackTo: millis.optional(),
   sortedBackTo: millis
@@ -105,7 +105,7 @@ export async function pipelinesPage(parts: Parts, context: RequestContext): Prom
   const { pipelines, next, searchedBackTo, sortedBackTo } = list
   const whenEmpty = isFiltered
     ? html`No pipeline matches these filters. ${spansMeant(filters)} ${jobInstead(filters, context.base)}`
-    : 'No pipelines yet. If none arrive, the overview says what to check.'
+    : 'No pipelines yet. If none arrive, the overview shows what to check.'
   return {
     title: 'Pipelines',
     live: filters.after === undefined,

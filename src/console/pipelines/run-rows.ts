@@ -12,7 +12,7 @@ import type { RequestContext } from '../layout/frame.ts'
 type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
 type From = Pick<RequestContext, 'query'>
 
-/** `from` is the current page's context, whose `instance` parameter is kept. */
+/** Returns the address of a pipeline's page. If the current page's address has an `instance` parameter, it is kept; `from` is that page's context. */
 export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
   return addressWith(`${base}/pipelines/${projectId}/${pipelineId}`, { instance: instanceOf(from) })
 }

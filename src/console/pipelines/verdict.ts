@@ -33,7 +33,7 @@ export const verdictShape = z
         z.object({
           kind: z.enum(verdictPartKinds),
           name: z.string().optional().describe('Name of the job or section.'),
-          times: z.number().describe('Number of steps of the critical path that this part sums.'),
+          times: z.number().describe('Number of steps of the critical path that this part adds up.'),
           ms,
         }) satisfies z.ZodType<VerdictPart>,
       )
@@ -41,7 +41,7 @@ export const verdictShape = z
     comparedWith: z
       .number()
       .optional()
-      .describe('ID of the pipeline with which this one is compared: the usual one, whose duration is the median.'),
+      .describe('ID of the pipeline with which this one is compared: a usual one, whose duration is the median.'),
   })
   .describe('Why the pipeline or job took as long as it did, or where it failed. Absent until it has ended.')
 type ShownVerdict = Shaped<typeof verdictShape>

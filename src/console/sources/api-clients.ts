@@ -126,8 +126,8 @@ function refused({ discovery }: ApiClientsView, reader: TableReader): Content {
   const columns: Record<string, ShownColumn<One<'refusedEndpoints'>>> = {
     owner: texts('Of', ofWhom, pathText),
     endpoint: texts('What', ({ what }) => what),
-    remedy: texts('Reason and remedy', ({ message }) => message, quoted),
-    again: { head: 'Tried again', of: again, cell: one => second(again(one)) },
+    remedy: texts('Reason and fix', ({ message }) => message, quoted),
+    again: { head: 'Next attempt', of: again, cell: one => second(again(one)) },
   }
   return card('Not offered by the platform', sortedTable('Not offered by the platform', columns, inForce, reader))
 }
@@ -181,7 +181,7 @@ function hooks({ discovery, flow, setup }: ApiClientsView, reader: TableReader):
     enabled: { head: 'State', of: ({ state }) => state, cell: hookState },
     hook: texts('Hook', hookName),
     delivery: ages('Last delivery seen', ({ lastDeliveryAt }) => lastDeliveryAt, reader),
-    answers: { head: 'Deliveries by answer', cell: answerWords },
+    answers: { head: 'Deliveries by response', cell: answerWords },
   }
   return card('Webhooks on the platform', sortedTable('Webhooks on the platform', columns, discovery.hooks, reader), {
     aside: "from the platform's delivery log",

@@ -36,7 +36,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
   of: { json: z.string(), title: 'Of', cell: one => (one.of === '' ? '–' : pathText(one.of)) },
   answeredAt: {
     json: millis.optional(),
-    title: 'Last answer',
+    title: 'Last response',
     as: 'answered',
     cell: ({ answeredAt }, { now }) => (answeredAt === undefined ? '–' : since(answeredAt, now)),
   },
@@ -49,7 +49,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
   /** Why the platform rejects requests for the item, and how to fix it; or how much of the response was omitted. */
   message: {
     json: z.string().optional(),
-    title: 'Reason and remedy',
+    title: 'Reason and fix',
     as: 'reason',
     isFor: ({ hasReasons }) => hasReasons,
     cell: ({ message }) => (message === undefined ? '–' : quoted(message)),

@@ -27,7 +27,7 @@ export const setupShape = z.object({
       tokenFrom: z.string().optional(),
     }),
   ),
-  isExportOff: z.boolean().describe('Whether the operator has switched all exports off.'),
+  isExportOff: z.boolean().describe('Whether the operator has switched off all exports.'),
 })
 /**
  * The settings that the pages show. `fingerprint` is the start of the token's SHA-256 hash. `tokenFrom` is the path of the token file; if the token
@@ -37,16 +37,16 @@ export type Setup = Shaped<typeof setupShape>
 
 export const configStatusShape = z
   .object({
-    digest: z.string().describe('Digest of the settings without secrets: equal settings have equal digests.'),
+    digest: z.string().describe('Digest of the settings without secrets. Equal settings have equal digests.'),
     since: millis,
-    restart: z.array(z.string()).describe('Settings that differ in the file and need a restart to apply.'),
+    restart: z.array(z.string()).describe('Settings that were changed in the file but only apply after a restart.'),
     refused: z
       .object({ at: millis, faults: z.array(z.string()) })
       .optional()
-      .describe('The last reload, if it was refused because of these faults.'),
+      .describe('The last reload, if it was refused, with the errors in the configuration.'),
     reloads: z
       .object({ applied: z.number(), refused: z.number() })
-      .describe('Number of reloads since the start of the process.'),
+      .describe('Number of reloads since the process started.'),
   })
-  .describe('Which configuration is live.')
+  .describe('The live configuration.')
 export type ConfigStatus = Shaped<typeof configStatusShape>

@@ -67,13 +67,13 @@ export function sourcesShapeOf(parts: Pick<PagesParts, 'fillings'>) {
 type SourcesView = Shaped<typeof sourcesShape>
 
 /** How many of the newest pipelines the sources page counts. */
-const newest = 200
+const maxRuns = 200
 
 export async function sourcesView(parts: PagesParts): Promise<SourcesView> {
   const [quarantinedCount, quarantined, page, counters, discovery, inventory, added] = await Promise.all([
     parts.quarantine.count(),
     parts.quarantine.list?.(20) ?? [],
-    parts.views.search({ limit: newest }),
+    parts.views.search({ limit: maxRuns }),
     parts.counters.all(),
     discoveryView(parts.repositories),
     inventoryLines(parts),
@@ -176,7 +176,7 @@ function webhooks(flow: Flow, setup: Setup, now: Millis): Html {
     ['Last accepted', since(flow.lastAccepted, now)],
     ['Counted since', second(flow.startedAt)],
   ])}
-  ${table('Deliveries by answer', ['Answer', 'Deliveries', 'What it means'], rows)}`
+  ${table('Deliveries by response', ['Outcome', 'Deliveries', 'Response'], rows)}`
 }
 
 function firstWords(firstBy: Readonly<Record<string, number>>): string {
@@ -209,16 +209,16 @@ const counterNames: Readonly<Record<string, string>> = {
 function counterWords(name: string): string {
   const pruned = name.startsWith('pruned.') ? `Pruned ${name.slice('pruned.'.length)}` : name
   const words = counterNames[name] ?? pruned.replaceAll(/[._]/g, ' ')
-  return words.replace(/ early$/, ', before their time').replace(/^./, first => first.toUpperCase())
+  return words.replace(/ early$/, ', before their retention ended').replace(/^./, first => first.toUpperCase())
 }
 
 function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, context: RequestContext): Content {
   if (quarantinedCount === 0) return empty('All deliveries were processed.')
   if (quarantined.length === 0)
-    return empty('They are not listed, because their projects are unknown: see `pipespan inbox list`.')
+    return empty('They are not listed here, because their projects are unknown. Use `pipespan inbox list`.')
   return html`${quarantineList.draw('Quarantined deliveries', quarantined, context)}
     ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
     <p class="dim">
-      Inspect one with <code>pipespan inbox show</code>, try again with <code>pipespan inbox retry</code>.
+      Inspect a delivery with <code>pipespan inbox show</code>. Retry it with <code>pipespan inbox retry</code>.
     </p>`
 }

@@ -38,7 +38,7 @@ const pipelineShape = z.object({
 export const timelineShape = z.object({
   span: spanShape,
   since: millis,
-  until: millis.describe('End of the period: a little later than now, because it is rounded up.'),
+  until: millis.describe('End of the period. It is a little later than now, because it is rounded up.'),
   project: z.string().optional(),
   own: ownShape,
   kinds: z.array(z.string()).describe('The requested kinds that may be shown.'),

@@ -29,7 +29,10 @@ export const timelineItems = listOf()({
     json: z.boolean().optional().describe('Only for deployments: whether PIPESPAN_PRODUCTION matches the environment.'),
   },
   projectId: {
-    json: z.number().optional().describe('ID of the project. Only deployments have it, `pipelineId` and `jobId`.'),
+    json: z
+      .number()
+      .optional()
+      .describe('ID of the project. Only deployments have `projectId`, `pipelineId` and `jobId`.'),
   },
   jobId: {
     json: z.number().optional(),

@@ -10,7 +10,7 @@ import { nameOf, timelineItems, type TimelineItem } from './timeline-part.ts'
 import { spanNames, spans } from '../layout/trend-spans.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** Renders the timeline page. `may` are the kinds of items to choose from; `projects` are suggestions for the form. */
+/** Renders the timeline page. `may` contains the kinds of items to choose from; `projects` are suggestions for the form. */
 export function timelinePage(
   timeline: Timeline,
   may: readonly string[],
@@ -30,7 +30,7 @@ export function timelinePage(
       ${card(
         'What happened',
         items.length === 0
-          ? empty(`Nothing of this kind in the last ${spans[span].name}.`)
+          ? empty(`Nothing of this kind happened in the last ${spans[span].name}.`)
           : timelineItems.draw('What happened', items, context, 'of-timeline'),
         {
           aside: `${timeline.isCut ? 'the newest ' : ''}${counted(items.length, 'event')}`,
@@ -127,7 +127,7 @@ function drawing({ since: from, until, kinds, items, pipelines, span }: Timeline
   return html`<div
     class="timeline"
     role="img"
-    aria-label="The last ${spans[span].name}. ${summary}. The list below has each."
+    aria-label="The last ${spans[span].name}. ${summary}. The list below contains all of them."
   >
     ${lanes.map(
       ({ name, marks }) =>

@@ -15,7 +15,7 @@ const roomFor = 75
 /** The maximum indentation level. Deeper levels are not indented further. */
 const maxIndent = 9
 /** If the chart contains at least this many jobs, its stages initially show only notable jobs: failed, running, or on the critical path. */
-const manyJobs = 100
+const minLargeJobs = 100
 /** The maximum number of notable jobs that a stage shows initially. */
 const maxRemarkable = 12
 
@@ -50,7 +50,7 @@ export function waterfallDrawing(
   links: WaterfallLinks,
 ): Html {
   const x = (at: number): number => ((at - from) / (to - from)) * whole
-  const drawing: Drawing = { x, links, isLarge: rows.filter(({ kind }) => kind === 'job').length >= manyJobs }
+  const drawing: Drawing = { x, links, isLarge: rows.filter(({ kind }) => kind === 'job').length >= minLargeJobs }
   return html`<div
     class="waterfall${drawing.isLarge ? ' many' : ''}"
     tabindex="0"

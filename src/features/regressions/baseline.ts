@@ -91,7 +91,7 @@ function ofDurations(days: readonly DayOfRuns[], runs: number, rule: Rule): Base
   }
 }
 
-/** `limits` has one duration for each day of the week, ms. */
+/** `limits` contains one duration for each day of the week, ms. */
 function beyond(limits: readonly number[]): (run: Outcome) => boolean {
   return ({ at, tookMs }) => tookMs > (limits[weekdayOf(at)] ?? 0)
 }

@@ -10,7 +10,11 @@ import { regressionsOf, regressionsShape } from './documents.ts'
 import { regressionsPage } from './pages/page.ts'
 import type { RegressionOptions } from './options.ts'
 
-const query = z.object({ project: projectId, own: ownValue, job: text('Exact name of a job; empty: pipelines only.') })
+const query = z.object({
+  project: projectId,
+  own: ownValue,
+  job: text('Exact name of a job. If empty, only regressions of pipelines are returned.'),
+})
 
 export function regressionsConsole(options: RegressionOptions): ConsolePart {
   return {
@@ -23,21 +27,21 @@ export function regressionsConsole(options: RegressionOptions): ConsolePart {
         name: 'regressions',
         title: 'Regressions',
         description:
-          'Pipelines and jobs that became slower (`before` and `after` in milliseconds) or less reliable (share of failed runs), since which pipeline, and the likely cause. Unresolved ones first.',
+          'Pipelines and jobs that became slower (`before` and `after` in milliseconds) or less reliable (`before` and `after` as shares of failed runs), with the first bad pipeline and the likely cause. Unresolved regressions come first.',
         path: '/trends/regressions',
       },
     ],
     routes: parts => [
       get(
         '/trends/regressions',
-        'Pipelines and jobs that became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one.',
+        'Regressions, where a pipeline or job became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one project.',
         { query, answer: regressionsShape },
         async ({ project, job, own: value }) =>
           answerOf(parts, value, async of => ({ regressions: await regressionsOf(of, { projectId: project, job }) })),
       ),
       get(
         '/trends/regressions/preview/:projectId',
-        'What a rule would have flagged in a project, by its stored pipelines. Changes nothing.',
+        'The regressions that a rule would have flagged in a project, judged by its stored pipelines. Changes nothing.',
         { query: previewQuery, answer: previewShape },
         async ({ projectId, ...asked }) => previewOf(parts, projectId, shownRule(asked, options.regressions), options),
       ),

@@ -29,9 +29,9 @@ export type Announce = (found: readonly Announcement[]) => Promise<void>
 /** The pauses, ms: `idle` between two searches for new runs; after each project, `factor` times the duration of its judgement, at most `max`. */
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
 /** The retention of resolved regressions, ms. */
-const rememberedFor = 100 * day
+const retention = 100 * day
 /** The number of runs before the change, and of runs since the change, whose sections are read. */
-const runsWithSections = 5
+const maxRunsWithSections = 5
 
 export interface Judge extends Loop {
   /** Judges all projects with new runs, even without the lease. Returns the number of judged projects. */
@@ -125,11 +125,14 @@ export function createJudge(
         return inside === undefined ? [] : [sectionTimes(inside)]
       })
     }
-    return { before: await read(before.slice(-runsWithSections)), since: await read(since.slice(0, runsWithSections)) }
+    return {
+      before: await read(before.slice(-maxRunsWithSections)),
+      since: await read(since.slice(0, maxRunsWithSections)),
+    }
   }
 
   async function prune(): Promise<void> {
-    await regressions.prune(({ resolved }, now) => resolved !== undefined && now - resolved.resolvedAt > rememberedFor)
+    await regressions.prune(({ resolved }, now) => resolved !== undefined && now - resolved.resolvedAt > retention)
     prunedAt = elapsed(clock)
   }
 

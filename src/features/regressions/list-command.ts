@@ -21,8 +21,8 @@ export function addRegressionsCommand({
   example(
     program
       .command('regressions')
-      .description('pipelines and jobs that became slower or less reliable, with the first bad run')
-      .option('--all', 'also those that are resolved', false)
+      .description('list pipelines and jobs that became slower or less reliable, with the first bad run')
+      .option('--all', 'include resolved regressions', false)
       .option('--json', 'print JSON, for scripts', false)
       .action(
         answer(async (options: ListOptions) =>
@@ -44,7 +44,7 @@ export function listRegressions(
     return exitCode.done
   }
   if (regressions.length === 0) {
-    print(terminal, all ? 'Nothing was flagged.' : 'Nothing is flagged. See what was resolved with --all.')
+    print(terminal, all ? 'Nothing was flagged.' : 'Nothing is flagged. Use --all to list resolved regressions.')
     return exitCode.done
   }
   const rows = regressions.map(one => [

@@ -14,11 +14,15 @@ const within = ({ min, max }: { readonly min: number; readonly max: number }) =>
   z.coerce.number().int().min(min).max(max)
 /** The thresholds of a rule, in the units that people enter. */
 const thresholds = {
-  slower: within(bounds.slower).describe('Minimum percentage longer than usual; by default as configured.'),
-  slower_by: within({ min: 0, max: 86_400 }).describe(
-    'Minimum number of seconds longer than usual; by default as configured.',
+  slower: within(bounds.slower).describe(
+    'How much longer than usual a run must take, in percent. Default: as configured.',
   ),
-  failing: within(bounds.failing).describe('Percentage points more failures; by default as configured.'),
+  slower_by: within({ min: 0, max: 86_400 }).describe(
+    'How much longer than usual a run must also take, in seconds. Default: as configured.',
+  ),
+  failing: within(bounds.failing).describe(
+    'By how many percentage points the failure rate must rise. Default: as configured.',
+  ),
 }
 export const previewQuery = z.object(thresholds).partial()
 export type AskedRule = z.infer<typeof previewQuery>
@@ -50,7 +54,7 @@ export function shownRule(
 }
 
 export const previewShape = z.object({
-  project: z.string().optional().describe('Full path; absent if the project has no figures of the last month.'),
+  project: z.string().optional().describe('Full path; absent if the project has no figures from the last 30 days.'),
   rule: ruleShape,
   pipelines: z.number().describe('Number of stored pipelines that were read.'),
   backTo: millis.optional(),

@@ -24,24 +24,24 @@ const ofShare = (value: (one: Regression) => number) => (one: Regression) =>
 /** The attributes of regression events. Prettier is off, because it would break each row into six lines. */
 // prettier-ignore
 export const attributes: readonly Attribute[] = [
-  ['platform.cicd.regression.id', 'string', 'the same ID as in the event of its resolution', one => one.id],
+  ['platform.cicd.regression.id', 'string', 'the ID of the regression, the same when it is detected and when it is resolved', one => one.id],
   ['platform.cicd.regression.kind', 'string', '`slower` or `failing`', one => one.kind],
-  ['platform.cicd.regression.subject', 'string', 'what became worse: `pipeline`, `job` or `section`; the figures are about it', subjectOf],
-  ['platform.cicd.regression.duration.before', 'int', 'ms, the median before the first bad run; if the kind is `slower`', ofDuration(one => one.before)],
-  ['platform.cicd.regression.duration.after', 'int', 'ms, the median since the first bad run', ofDuration(one => one.after)],
-  ['platform.cicd.regression.failures.before', 'int', '% of the runs before the first bad one; if the kind is `failing`', ofShare(one => one.before)],
-  ['platform.cicd.regression.failures.after', 'int', '% of the runs since the first bad one', ofShare(one => one.after)],
-  ['platform.cicd.regression.branch', 'string', 'class of branch: `default`, `merge_request`, `tag`, `other`', one => one.branch],
+  ['platform.cicd.regression.subject', 'string', 'what became worse, and what the figures apply to: `pipeline`, `job` or `section`', subjectOf],
+  ['platform.cicd.regression.duration.before', 'int', 'median before the first bad run, ms; only if the kind is `slower`', ofDuration(one => one.before)],
+  ['platform.cicd.regression.duration.after', 'int', 'median since the first bad run, ms; only if the kind is `slower`', ofDuration(one => one.after)],
+  ['platform.cicd.regression.failures.before', 'int', '% of runs that failed before the first bad run; only if the kind is `failing`', ofShare(one => one.before)],
+  ['platform.cicd.regression.failures.after', 'int', '% of runs that failed since the first bad run; only if the kind is `failing`', ofShare(one => one.after)],
+  ['platform.cicd.regression.branch', 'string', 'branch class: `default`, `merge_request`, `tag` or `other`', one => one.branch],
   ['platform.cicd.regression.cause', 'string', 'what else changed with the first bad run', one => one.cause],
   ['cicd.pipeline.task.name', 'string', 'the job; absent if the subject is the pipeline', one => one.job || undefined],
   ['platform.cicd.pipeline.task.section.name', 'string', 'the section itself, or the section that explains the regression of its job, if sections are read', one => one.section],
-  ['cicd.pipeline.run.id', 'string', 'the first bad run', one => String(one.first.pipelineId)],
-  ['cicd.pipeline.task.run.id', 'string', 'its job', one => one.first.jobId === undefined ? undefined : String(one.first.jobId)],
-  ['vcs.ref.head.revision', 'string', 'its commit', one => one.first.sha],
-  ['vcs.ref.head.name', 'string', '', one => one.first.ref],
-  ['vcs.change.id', 'string', 'its merge request', one => one.first.change === undefined ? undefined : String(one.first.change)],
-  ['user.name', 'string', 'who started it', one => one.first.user],
-  ['platform.cicd.regression.resolution', 'string', 'of a resolved regression: `recovered`, or `settled` after it has lasted for four weeks', one => one.resolved?.how],
+  ['cicd.pipeline.run.id', 'string', 'ID of the first bad pipeline', one => String(one.first.pipelineId)],
+  ['cicd.pipeline.task.run.id', 'string', 'ID of the first bad job', one => one.first.jobId === undefined ? undefined : String(one.first.jobId)],
+  ['vcs.ref.head.revision', 'string', 'commit of the first bad run', one => one.first.sha],
+  ['vcs.ref.head.name', 'string', 'branch or tag of the first bad run', one => one.first.ref],
+  ['vcs.change.id', 'string', 'merge request of the first bad run', one => one.first.change === undefined ? undefined : String(one.first.change)],
+  ['user.name', 'string', 'the user who started the first bad run', one => one.first.user],
+  ['platform.cicd.regression.resolution', 'string', 'how the regression ended: `recovered`, or `settled` after it had lasted for four weeks; absent until then', one => one.resolved?.how],
 ]
 
 function subjectOf({ job, ofSection }: ShownRegression): 'pipeline' | 'job' | 'section' {
@@ -81,7 +81,7 @@ export function bodyOf(regression: ShownRegression): string {
       ? `${subject} is as fast as before again: ${durationText(before)}, after ${durationText(after)} for a while`
       : `${subject} is as reliable as before again: ${percent(before)} of its runs fail, after ${percent(after)} for a while`
   }
-  const settled = resolved === undefined ? '' : ', and that is usual now'
+  const settled = resolved === undefined ? '' : '; this is the new normal'
   return kind === 'slower'
     ? `${subject} takes ${durationText(after)}, up from ${durationText(before)}${settled}`
     : `${subject} fails in ${percent(after)} of its runs, up from ${percent(before)}${settled}`

@@ -26,7 +26,7 @@ import type { PartContext } from '../../daemon/feature.ts'
 
 const { instance } = instanceQuery.shape
 const trendQuery = z.object({
-  span: z.enum(spanNames).optional().describe('Period; by default as far back as there is data.'),
+  span: z.enum(spanNames).optional().describe('Period. Default: as far back as there is data.'),
   project: projectId,
   instance,
   group,
@@ -41,7 +41,7 @@ const trendQuery = z.object({
   projects: z.enum(lineSorts).optional().describe('Sort order of projects.'),
 })
 const costQuery = z.object({
-  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period; by default as far back as there is data.'),
+  span: z.enum(spanNames).exclude(['24h']).optional().describe('Period. Default: as far back as there is data.'),
   project: projectId,
   instance,
   group,
@@ -49,7 +49,7 @@ const costQuery = z.object({
   exact: z
     .enum(['true', 'false'])
     .optional()
-    .describe('With `true`, also by exact branch and runner, which takes up to a second.'),
+    .describe('If `true`, costs are also returned by exact branch and runner, which takes up to a second.'),
 })
 
 export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart {
@@ -96,7 +96,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
       }),
     ],
     routes: (parts, settings) => [
-      get('/fix-first', 'What costs most per week, of all that could be fixed.', { answer: fixFirstShape }, async () =>
+      get('/fix-first', 'The fixable problems that cost most per week.', { answer: fixFirstShape }, async () =>
         fixFirstOf(parts),
       ),
       get(
@@ -110,7 +110,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
       ),
       get(
         '/cost',
-        'Job minutes and cost by project, job, branch class, runner type and day, and how much of it was retried, superseded or failed; with `exact=true` also by exact branch and runner, over the pipelines that are stored.',
+        'Job time and cost by project, job, branch class, runner type and day, and how much of it was wasted: retried, superseded or failed. With `exact=true` also by exact branch and runner, for pipelines that are still stored.',
         { query: costQuery, answer: costsShape },
         async ({ project, exact, ...rest }) =>
           answerOf(parts, rest.own, async of =>
@@ -123,7 +123,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
         name: 'fix_first',
         title: 'What to fix first',
         description:
-          'What costs most per week, the most expensive first: jobs that always fail, flaky tests, regressions, waits for runners, superseded pipelines. Times are milliseconds per week. Start here if nothing else is asked.',
+          'The problems that cost most per week, most expensive first: jobs that always fail, flaky tests, regressions, waits for runners, superseded pipelines. Times are in milliseconds per week. Start with this tool unless the question is more specific.',
         path: '/fix-first',
       },
       {
@@ -138,7 +138,7 @@ export function trendsConsole(context: Pick<PartContext, 'config'>): ConsolePart
         name: 'trends',
         title: 'Trends',
         description:
-          'Runs, failures, and durations and queue times in milliseconds (median, 95th percentile) over a period, compared with the period before: in all, by project and by job.',
+          'Runs, failures, and durations and queue times in milliseconds (median, 95th percentile) over a period, compared with the previous period: in total, by project and by job.',
         path: '/trends',
         // The response shape is loose, because features add fields to it.
         answer: trendsShape.omit({ points: true, pipelineNames: true, sorted: true }).loose(),

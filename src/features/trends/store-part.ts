@@ -11,7 +11,7 @@ import type { Millis } from '../../model/instant.ts'
 /** The maximum number of projects to which a job search is narrowed. If more projects have the job, all projects are searched. */
 const maxProjects = 200
 /** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older than that. */
-const olderBy = 7 * day
+const maxPipelineAge = 7 * day
 
 export const trendTables: StorePart = {
   name: 'trends',
@@ -43,7 +43,7 @@ export const trendTables: StorePart = {
     return {
       projects: its.map(number('project_id')),
       only: only === '' ? undefined : only,
-      since: Math.min(...its.map(number('first'))) - olderBy,
+      since: Math.min(...its.map(number('first'))) - maxPipelineAge,
     }
   },
 }
@@ -52,12 +52,12 @@ export const trendTables: StorePart = {
  * The maximum number of rows that one transaction deletes, not counting the rest of the last bucket. It is limited because folding has to wait for
  * the transaction.
  */
-const prunedAtOnce = 1_000
+const maxPruned = 1_000
 
 function* deleteOld(old: string, before: Millis, within: Within): Steps<number> {
   // The deletion takes the lock that folding takes. Folding writes the same rows in another order, so without the lock the two could deadlock.
   yield* lockNames(['trends'], within)
-  const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${prunedAtOnce}`
+  const oldest = `SELECT bucket FROM ${old} bucket < ?1 ORDER BY bucket LIMIT ${maxPruned}`
   const last = `SELECT max(bucket) FROM (${oldest}) AS oldest`
   return (yield [`DELETE FROM ${old} bucket <= (${last}) RETURNING 1`, [before]]).length
 }

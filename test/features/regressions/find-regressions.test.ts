@@ -37,7 +37,7 @@ describe("a year's regressions", () => {
     ])
   })
 
-  it('treats a lasting regression as normal after four weeks, and flags no later speed-up', () => {
+  it('treats a lasting regression as normal after four weeks, and does not flag a later speed-up', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 100, toDay: 365, to: 1.8 }] })
     const found = findRegressions('slower', seriesOf(runs), defaultRule)
     expect(found).toHaveLength(1)
@@ -57,7 +57,7 @@ describe("a year's regressions", () => {
   })
 })
 
-describe('finding one regression', () => {
+describe('the search for a regression', () => {
   const series = fc
     .record({
       seed: fc.integer(),
@@ -68,7 +68,7 @@ describe('finding one regression', () => {
       live({ ...calm, seed, perDay, noise: 0.3, planted: [{ kind: 'slower', fromDay: 40, toDay: 50, to }] }, 60),
     )
 
-  it('finds the same regression whatever the order and duplication of runs and days', () => {
+  it('finds the same regression in whatever order runs and days are passed, even if some runs are passed twice', () => {
     fc.assert(
       fc.property(series, fc.integer(), (runs, seed) => {
         const { days } = seriesOf(runs)
@@ -113,7 +113,7 @@ describe('finding one regression', () => {
     )
   })
 
-  it('flags no regression without a week and twenty runs for comparison', () => {
+  it('flags no regression without at least a week and twenty runs to compare with', () => {
     const runs = live({ ...calm, planted: [{ kind: 'slower', fromDay: 5, toDay: 365, to: 3 }] }, 7)
     expect(findRegressions('slower', seriesOf(runs), defaultRule)).toEqual([])
   })

@@ -10,7 +10,7 @@ import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const defaults = { enabled: true, slower: 25, slowerBy: 30_000, failing: 20 }
 
-/** `sections` selects the jobs whose sections are read. */
+/** Creates a judge. `sections` is the option that selects the jobs whose sections are read, such as `['all']`. */
 export function judgeOf(
   store: Store,
   sections: readonly string[] = [],

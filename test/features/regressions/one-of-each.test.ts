@@ -41,12 +41,12 @@ it('flags a pipeline separately if its slowdown is more than twice the slowdown 
   expect(flagged(install, found({}, { onDay: 14, longer: 20 }))).toEqual(['e2e › install', 'pipeline'])
 })
 
-it('separately flags a regression that begins after a resolved one', () => {
+it('flags a regression separately if it begins after another one was resolved', () => {
   const over = found({ job: 'e2e', section: 'install', depth: 1 }, { onDay: 5, until: 8, longer: 4 })
   expect(flagged(over, script)).toEqual(['e2e › install', 'e2e › step_script'])
 })
 
-it('separately flags regressions of sibling sections and of different jobs', () => {
+it('flags regressions of sibling sections and of different jobs separately', () => {
   const beside = found({ job: 'e2e', section: 'cases', depth: 1 }, { onDay: 14, longer: 4 })
   expect(flagged(install, beside, found({ job: 'lint' }, { onDay: 20, longer: 4 }))).toEqual([
     'e2e › install',

@@ -140,7 +140,7 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
     expect(await found(({ path }) => path !== 'acme/p3')).toEqual([])
   })
 
-  it('finds no regressions in constant figures, without reading any run', async () => {
+  it('finds no regressions in constant daily figures, and reads no runs to find out', async () => {
     await playE2e([-16, 0], 300)
     await judge(without('newest', store))
     expect(await flagged()).toEqual([])
@@ -272,6 +272,6 @@ describe.each(bothDatabases())('regressions on %s', (_, bench) => {
   })
 })
 
-it('ignores sections whose exports no destination takes', () => {
+it('ignores sections that are not exported to any destination', () => {
   expect(sectionStep.onInside?.({ inside: { sections: [] } } as unknown as Chunk, { isSent: false })).toEqual([])
 })

@@ -68,7 +68,7 @@ describe('the list of what to fix first', () => {
     expect(fixes.map(({ why }) => why)).toEqual([
       'It takes longer.',
       'Failed in all 20 runs.',
-      'Jobs ran for pipelines that were canceled because their branch had a newer one.',
+      'Jobs ran for pipelines that were canceled because their branch had a newer pipeline.',
     ])
     expect(fixes.map(({ cost }) => cost)).toEqual([9_000, 2_400, 2.5])
   })

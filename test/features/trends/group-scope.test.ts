@@ -128,7 +128,7 @@ describe('the filter by project group', () => {
 
 const costsOf = async (query = ''): Promise<Costs> => json<Costs>(`/cost${query}`)
 
-it('shows beside costs by branch and runner which share of the job time was counted, and whether any pipeline is still stored', async () => {
+it('shows next to costs by branch and runner which share of the job time was counted, and whether any pipeline is still stored', async () => {
   const all = await costsOf('?exact=true')
   const found = all.retained
   if (found === undefined) throw new Error('nothing was counted')
@@ -139,20 +139,20 @@ it('shows beside costs by branch and runner which share of the job time was coun
     return costPage({ ...all, retained: { ...found, ...retained } }, context).content.toString()
   }
   expect(shown({ backTo: Date.now(), total: { ...total, totalMs: total.totalMs / 4 } })).toMatch(
-    /with 25 % of the job time of this period\. There are more: only the newest were counted, back to 20[-\d]+ [\d:]+ UTC\./,
+    /with 25 % of the job time of this period\. Only the newest pipelines were counted, back to 20[-\d]+ [\d:]+ UTC\./,
   )
-  expect(shown({ pipelines: 0 })).toContain('No pipeline of this period is stored any more.')
+  expect(shown({ pipelines: 0 })).toContain('No pipeline from this period is still stored.')
 })
 
 it('compares figures with those of the previous period only if all of that period is stored', async () => {
   expect((await json<Trends>('/trends?span=7d')).before).toBeUndefined()
-  expect(await text('/trends?span=7d')).toContain('because not all of them are stored')
+  expect(await text('/trends?span=7d')).toContain('because not all of that period is stored')
 })
 
 it('counts costs by branch and runner only on request, because that reads thousands of pipelines', async () => {
   expect((await costsOf()).retained).toBeUndefined()
   const [, href] = /href="([^"]*exact=true[^"]*)"/.exec(await text('/cost')) ?? []
-  expect(await text(href?.replaceAll('&amp;', '&') ?? '')).toContain('Counted over')
+  expect(await text(href?.replaceAll('&amp;', '&') ?? '')).toContain('Computed from')
 })
 
 describe('costs by a configured attribute', () => {

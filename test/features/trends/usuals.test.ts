@@ -94,7 +94,7 @@ describe('the usual duration of a pipeline or job', () => {
     expect(questions).toEqual([['', 'unit'], ['lint'], ['']])
   })
 
-  it("shows the usual duration beside a run's duration, with the multiple of the median if the run's duration is unusual", () => {
+  it("shows the usual duration next to a run's duration, with the multiple of the median if the run's duration is unusual", () => {
     const usual: Usual = {
       days: 30,
       branch: 'default',

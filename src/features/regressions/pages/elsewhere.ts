@@ -29,7 +29,7 @@ export const onOtherPages = [
       count > 0 &&
       card('Regressions', regressionRows(regressions, context), {
         aside: html`<a href="${context.base}/trends/regressions"
-          >${count > regressions.length && `All ${number(count)}, and try a rule`}${count === regressions.length && 'Try a rule'}</a
+          >${count > regressions.length && `Show all ${number(count)}, or try a rule`}${count === regressions.length && 'Try a rule'}</a
         >`,
       }),
   }),
@@ -46,11 +46,11 @@ export const onOtherPages = [
     card: ({ regressions }, { projectId, group, own }, context) =>
       card(
         'Regressions',
-        regressionTable(regressions, context, 'Nothing became slower or less reliable in this time.'),
+        regressionTable(regressions, context, 'Nothing became slower or less reliable in this period.'),
         {
           aside: html`<a
             href="${addressWith(`${context.base}/trends/regressions`, { project: projectId ?? group, own })}"
-            >All, and try a rule</a
+            >Show all, or try a rule</a
           >`,
         },
       ),

@@ -91,12 +91,12 @@ export function subjectOf({ job, section, ofSection }: ShownRegression): string 
 function alsoOf({ also }: ShownRegression): string {
   if (also.length === 0) return ''
   const named = also.slice(0, 3).join(', ')
-  return ` Changed with it: ${named}${also.length > 3 ? ` and ${number(also.length - 3)} more` : ''}.`
+  return ` Changed at the same time: ${named}${also.length > 3 ? ` and ${number(also.length - 3)} more` : ''}.`
 }
 
 function stateOf({ kind, resolved }: ShownRegression, now: Millis): Html {
   if (resolved === undefined) return badge('failed', kind)
-  const word = resolved.how === 'recovered' ? 'recovered' : 'the new usual'
+  const word = resolved.how === 'recovered' ? 'recovered' : 'the new normal'
   return html`${badge('success', word)}<br /><span class="dim">${since(resolved.at, now)}</span>`
 }
 

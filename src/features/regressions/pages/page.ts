@@ -44,7 +44,7 @@ export async function regressionsPage(
       <p class="dim">
         Pipelines and jobs that became slower or less reliable in the last 30 days, or still are. Each is listed once,
         with its first bad run.
-        ${!options.regressions.enabled && 'No runs are judged now: PIPESPAN_REGRESSIONS_ENABLED is false.'}
+        ${!options.regressions.enabled && 'No new runs are judged, because PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy }))}
       ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
@@ -69,14 +69,14 @@ function previewForm({ base, projectId, rule, names }: Form): Html {
       </select></label
     >
     ${field('slower', 'Slower by, %', rule.slower)} ${field('slower_by', 'and by, seconds', rule.slowerBy)}
-    ${field('failing', 'More failures, points', rule.failing)}
+    ${field('failing', 'More failures, percentage points', rule.failing)}
     <span class="buttons"><button>Try</button></span>
   </form>`
 }
 
 function previewed(preview: ShownPreview | undefined, projectId: number | undefined, context: RequestContext): Content {
   if (preview?.project === undefined) {
-    const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures of the last month.'
+    const text = projectId === undefined ? 'Choose a project.' : 'This project has no figures from the last 30 days.'
     return html`<p class="dim">${text} Trying a rule changes nothing.</p>`
   }
   const { found, pipelines, backTo, rule } = preview

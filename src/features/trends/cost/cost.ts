@@ -16,7 +16,7 @@ import { wastedPurposes } from './rows.ts'
 import { duration, figure, number, percent, utc } from '../../../console/layout/format.ts'
 import { runnerTypeName } from '../../../model/job.ts'
 import { linkedInstance } from '../pages/lines.ts'
-import { shownCosts } from './figures.ts'
+import { maxCostRows } from './figures.ts'
 import type { CostLine, CostSum, Costs } from './shape.ts'
 import { spanNames, spans, type Span } from '../../../console/layout/trend-spans.ts'
 
@@ -52,8 +52,8 @@ export function costPage(costs: Costs, context: RequestContext): Page {
                 },
                 context,
               ).toReversed()}
-              ${project === undefined && costTable(costs, 'Projects', costs.projects, context, line => html`<a href="${linkTo(base, span, { instance: instanceOf(line), project: line.projectId })}">${pathText(line.project)}</a>`, shownCosts.projects)}
-              ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell({ ...line, instance: instanceOf(line) ?? instance }, project === undefined, base), shownCosts.jobs)}
+              ${project === undefined && costTable(costs, 'Projects', costs.projects, context, line => html`<a href="${linkTo(base, span, { instance: instanceOf(line), project: line.projectId })}">${pathText(line.project)}</a>`, maxCostRows.projects)}
+              ${costTable(costs, 'Jobs', costs.jobs, context, line => jobCell({ ...line, instance: instanceOf(line) ?? instance }, project === undefined, base), maxCostRows.jobs)}
               ${costTable(costs, 'Branch classes', costs.branches, context, ({ name }) => branchNames[name] ?? name)}
               ${costTable(costs, 'Runner types', costs.workers, context, ({ name }) => workerName(name))}
               ${retainedCard(costs, total, linkTo(base, span, { instance, project: project?.id ?? group, own, isExact: true }), context)}
@@ -62,7 +62,7 @@ export function costPage(costs: Costs, context: RequestContext): Page {
                 ${costLines(costs, 'Days', costs.days.toReversed(), context, ({ bucket }) => utc(bucket ?? 0).slice(0, 10))}
               </details>`
       }
-      ${costs.unit === undefined && html`<p class="dim">Prices are not set: with a price table (<code>costs.rules</code>) minutes become amounts.</p>`}
+      ${costs.unit === undefined && html`<p class="dim">No prices are configured. With a price table (<code>costs.rules</code>), this page also shows costs.</p>`}
       ${howCounted('Days are in UTC. Bridges use no runner time. A price change applies to later jobs only.')}
     `,
   }

@@ -28,7 +28,7 @@ interface AskedCosts {
 }
 
 /** The maximum number of rows in each cost table. */
-export const shownCosts = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
+export const maxCostRows = { projects: 50, jobs: 30, few: 20, days: 400, retained: 30 } as const
 
 /**
  * The maximum number of sums by project and branch class that are read in order to add them up by group and by grouping attribute
@@ -55,13 +55,13 @@ export async function costsView(
   const [[total], projectBranches, projects, jobs, branches, workers, days, [before], retained] = await Promise.all([
     lines('total', 1),
     projectId === undefined ? lines('place', maxProjectBranches) : undefined,
-    projectId === undefined ? lines('project', shownCosts.projects) : [],
-    lines('job', shownCosts.jobs),
-    lines('branch', shownCosts.few),
-    lines('worker', shownCosts.few),
-    lines('day', shownCosts.days),
+    projectId === undefined ? lines('project', maxCostRows.projects) : [],
+    lines('job', maxCostRows.jobs),
+    lines('branch', maxCostRows.few),
+    lines('worker', maxCostRows.few),
+    lines('day', maxCostRows.days),
     costs.lines('total', { ...query, since: since - spans[span].length, until: since }, 1),
-    isExact ? costs.retained({ ...query, limit: shownCosts.retained }) : undefined,
+    isExact ? costs.retained({ ...query, limit: maxCostRows.retained }) : undefined,
   ])
   const isWhole = extent !== undefined && extent.first <= since - spans[span].length
   return {

@@ -16,7 +16,7 @@ const costTotalShape = costSumShape.extend({
 const costLineShape = costTotalShape.extend({
   instance: z.string().optional().describe('Base URL of the platform; absent for a line that sums several projects.'),
   projectId: z.number().optional(),
-  project: z.string().describe('Full path; empty for a line that sums several projects.'),
+  project: z.string().describe('Full path; empty if the sums cover several projects.'),
   name: z
     .string()
     .describe('Job, branch class or runner type; in `retained` the branch or tag, or the runner’s description.'),
@@ -42,7 +42,7 @@ const retainedShape = z
       .describe('Set if there were too many pipelines: only pipelines created since this time were counted.'),
   })
   .describe(
-    'By exact branch and runner, with `exact=true`: counted over the stored pipelines, because daily sums have neither.',
+    'Sums by exact branch and by runner, with `exact=true`. They only cover stored pipelines, because daily sums contain neither.',
   )
 
 export const costsShape = z.object({

@@ -121,7 +121,7 @@ function sumOf(row: Row, purpose: string): CostSum {
 
 const maxRuns = 5_000
 /** The assumed maximum age of a pipeline when one of its jobs ends, ms. Few pipelines are older than that. */
-const olderBy = 7 * day
+const maxPipelineAge = 7 * day
 /** The maximum number of paths read for one project. Projects are rarely renamed. */
 const maxPaths = 20
 
@@ -130,7 +130,7 @@ export function retainedCostsOn(reading: Reading): CostReads['retained'] {
     const { since, until, instance, projectId, group, limit, max = maxRuns } = query
     const sums = new RetainedSums()
     const paths = projectId === undefined ? undefined : await pathsOf(reading, query)
-    const runs = { since: since - olderBy, until, finishedSince: since, instance, projectId, paths, group, max }
+    const runs = { since: since - maxPipelineAge, until, finishedSince: since, instance, projectId, paths, group, max }
     const [oldest, { backTo }] = await Promise.all([
       reading.ask('SELECT created_at FROM listed_runs WHERE {visible} ORDER BY created_at LIMIT 1'),
       readRetained(reading, runs, countInto(sums, query)),
@@ -147,7 +147,7 @@ async function pathsOf(
 ): Promise<readonly string[]> {
   const rows = await ask(
     `SELECT DISTINCT project FROM costs WHERE job = '' AND bucket >= ?1 AND bucket < ?2 AND project_id = ?3 AND {visible} LIMIT ${maxPaths}`,
-    [since - olderBy, until, projectId],
+    [since - maxPipelineAge, until, projectId],
   )
   return rows.map(text('project'))
 }

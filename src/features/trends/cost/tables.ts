@@ -6,7 +6,7 @@ import { counted, figure, number, percent, utc } from '../../../console/layout/f
 import { figures, sortedTable, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
 import { runnerTypeName } from '../../../model/job.ts'
-import { shownCosts } from './figures.ts'
+import { maxCostRows } from './figures.ts'
 import { wastedPurposes } from './rows.ts'
 import type { CostLine, CostSum, Costs, RetainedCosts, RunnerCostLine } from './shape.ts'
 import type { WastedPurpose } from '../counting/counted-chunk.ts'
@@ -101,9 +101,9 @@ export function retainedCard(costs: Costs, total: CostSum, href: string, context
       </p>`,
     )
   const { branches, runners, pipelines } = costs.retained
-  if (pipelines === 0) return card(title, empty('No pipeline of this period is stored any more.'))
+  if (pipelines === 0) return card(title, empty('No pipeline from this period is still stored.'))
   const heading = (text: string, lines: readonly CostLine[]): Html => {
-    const most = ofMost(costs, lines, shownCosts.retained)
+    const most = ofMost(costs, lines, maxCostRows.retained)
     return html`<h3>${text}${most !== false && html` <span class="dim">(${most})</span>`}</h3>`
   }
   const branch = (line: CostLine): Content => branchCell(line, costs.project === undefined, context.base)
@@ -122,10 +122,10 @@ function aboutRetained({ since }: Costs, retained: RetainedCosts, total: CostSum
   const { pipelines, backTo, storedSince } = retained
   // The share is capped at 1, because the daily sums lag a few seconds behind the stored pipelines.
   const share = total.totalMs === 0 ? 1 : Math.min(1, retained.total.totalMs / total.totalMs)
-  const what = `Counted over ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
-  if (backTo !== undefined) return `${what} There are more: only the newest were counted, back to ${minute(backTo)}.`
+  const what = `Computed from ${counted(pipelines, 'stored pipeline')}, with ${percent(share)} of the job time of this period.`
+  if (backTo !== undefined) return `${what} Only the newest pipelines were counted, back to ${minute(backTo)}.`
   if (storedSince === undefined || storedSince <= since) return what
-  return `${what} The oldest stored pipeline was created ${minute(storedSince)}; jobs of older ones are only in the tables above.`
+  return `${what} The oldest stored pipeline was created ${minute(storedSince)}; jobs of older pipelines are only included in the tables above.`
 }
 
 function minute(at: number): string {

@@ -55,7 +55,7 @@ interface Place {
 }
 
 /** The maximum numbers of rows deleted from `figures_added`, per statement and per transaction. */
-const taken = { atOnce: 50, max: 500 }
+const maxTaken = { perStatement: 50, perTransaction: 500 }
 /**
  * The number of hourly trend rows and cost rows after which a transaction ends. In addition, it writes at most this many daily rows. Each row takes
  * about 8 µs. One chunk may exceed the number: in a pipeline of 40,000 jobs, each job may have its own row.
@@ -64,7 +64,7 @@ const maxRows = 1_000
 
 const takeAdded = `
   DELETE FROM figures_added WHERE id IN
-    (SELECT id FROM figures_added WHERE (project_id, id) > (?1, ?2) ORDER BY project_id, id LIMIT ${taken.atOnce})
+    (SELECT id FROM figures_added WHERE (project_id, id) > (?1, ?2) ORDER BY project_id, id LIMIT ${maxTaken.perStatement})
   RETURNING id, project_id, content`
 const placeOf: (row: Row) => Place = record({ projectId: number('project_id'), id: number('id') })
 const contentOf = text('content')
@@ -76,13 +76,17 @@ function* foldSome(begin: Place, names: PipelineNames, within: Within): Steps<Pl
   yield* lockNames(['trends'], within)
   const sums = new TrendSums()
   let from: Place | undefined = begin
-  for (let count = 0; from !== undefined && count < taken.max && sums.size < maxRows; count += taken.atOnce) {
+  for (
+    let count = 0;
+    from !== undefined && count < maxTaken.perTransaction && sums.size < maxRows;
+    count += maxTaken.perStatement
+  ) {
     const rows: readonly Row[] = yield [takeAdded, [from.projectId, from.id]]
     const sorted = rows.toSorted((a, b) => byPlace(placeOf(a), placeOf(b)))
     for (const some of damaged.rows('figures_added', sorted, row => storedList(storedJson(contentOf(row)), isCounted)))
       for (const one of some) sums.add({ ...one, pipelineName: names.of(one) })
     const last = sorted.at(-1)
-    from = last === undefined || rows.length < taken.atOnce ? undefined : placeOf(last)
+    from = last === undefined || rows.length < maxTaken.perStatement ? undefined : placeOf(last)
   }
   yield* writeSums(sums, damaged)
   return from
@@ -157,10 +161,10 @@ function rowValues(addition: Addition, before: Row | undefined, damaged: Damaged
 }
 
 /** The maximum number of rows that one statement reads or writes. */
-const rowsAtOnce = 1_000
+const maxRowsPerStatement = 1_000
 
 function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {
-  for (const some of cut(sums.additions(), () => 1, rowsAtOnce)) {
+  for (const some of cut(sums.additions(), () => 1, maxRowsPerStatement)) {
     const known = yield each(
       knownTrends,
       some.map((one, at) => [at, ...rowKey(one)]),
@@ -171,7 +175,7 @@ function* writeSums(sums: TrendSums, damaged: DamagedRows): Steps<void> {
       some.map((one, at) => rowValues(one, before.get(at), damaged)),
     )
   }
-  for (const some of cut(sums.costs.rows(), () => 1, rowsAtOnce)) yield each(addCosts, some.map(costValues))
+  for (const some of cut(sums.costs.rows(), () => 1, maxRowsPerStatement)) yield each(addCosts, some.map(costValues))
 }
 
 const nth = number('nth')

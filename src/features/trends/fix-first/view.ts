@@ -49,7 +49,7 @@ const maxFixes = 8
 /** The minimum time a problem must cost per week to be listed, ms. */
 const minMs = 60_000
 /** How long the list is cached, ms. It is cached because the overview is rendered every second. */
-const freshFor = 60_000
+const cacheMs = 60_000
 
 /** The price unit; undefined without a price table. */
 export interface PriceUnit {
@@ -57,7 +57,7 @@ export interface PriceUnit {
 }
 
 export function createFixFirst(parts: PagesParts, prices: PriceUnit | undefined): () => Promise<FixFirst> {
-  return sharedAnswer(freshFor, parts.now, async now => readFixFirst(parts, prices, now))
+  return sharedAnswer(cacheMs, parts.now, async now => readFixFirst(parts, prices, now))
 }
 
 async function readFixFirst(parts: PagesParts, prices: PriceUnit | undefined, now: Millis): Promise<FixFirst> {
@@ -128,7 +128,7 @@ export const ownSources: readonly FixSource[] = [
       const instanceOf = linkedInstance(projects)
       return projects.map(({ instance, projectId, project, wasted: { superseded } }) => ({
         ...{ subject: 'Superseded pipelines', project, weekMs: superseded.totalMs, cost: superseded.cost },
-        why: 'Jobs ran for pipelines that were canceled because their branch had a newer one.',
+        why: 'Jobs ran for pipelines that were canceled because their branch had a newer pipeline.',
         path: addressWith('/cost', { instance: instanceOf({ instance }), project: projectId }),
       }))
     },

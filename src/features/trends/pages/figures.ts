@@ -80,7 +80,9 @@ export const trendsShape = z.object({
       backTo: millis.optional(),
     })
     .optional()
-    .describe('Set when stored pipelines were counted: how many, and how far back if there were too many.'),
+    .describe(
+      'Set if stored pipelines were counted: how many there were and, if there were too many to count, how far back they were counted.',
+    ),
 })
 /** Returns the shape of trends, including the fields that features add. */
 export function trendsShapeOf(parts: Pick<PagesParts, 'fillings'>) {

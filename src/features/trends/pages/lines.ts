@@ -57,7 +57,7 @@ export function linkedInstance(lines: readonly { readonly instance?: string | un
   return ({ instance }: (typeof lines)[number]): string | undefined => (areSeveral ? instance : undefined)
 }
 
-/** The sort orders of table rows: those that the store supports, and those by which this file sorts up to `candidates` rows. */
+/** The sort orders of table rows: those that the store supports, and those by which this file sorts up to `maxSorted` rows. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
 export type LineSort = (typeof lineSorts)[number]
 
@@ -67,12 +67,12 @@ export function lineSortOf(text: string | null): LineSort | undefined {
 }
 
 /** The maximum number of rows in each table on the trends page. */
-export const shownLines = { projects: 30, jobs: 20 } as const
+export const maxLines = { projects: 30, jobs: 20 } as const
 /**
  * The maximum number of rows that are sorted by a percentile. Percentiles are not stored, so the rows to sort are chosen first: the slowest jobs by
  * mean, or the projects with the most runs.
  */
-export const candidates = 200
+export const maxSorted = 200
 
 export async function rankedProjects(
   figures: TrendReads,
@@ -80,9 +80,9 @@ export async function rankedProjects(
   query: TrendQuery,
 ): Promise<readonly TrendLine[]> {
   const by = orderOf(sort) ?? 'runs'
-  const limit = by === sort ? shownLines.projects : candidates
+  const limit = by === sort ? maxLines.projects : maxSorted
   const lines = (await figures.projects(by, query, limit)).map(total => lineOf(total))
-  return by === sort ? lines : sortedBy(lines, sort).slice(0, shownLines.projects)
+  return by === sort ? lines : sortedBy(lines, sort).slice(0, maxLines.projects)
 }
 
 interface Scope {
@@ -99,9 +99,9 @@ export async function rankedJobs(
   { query, earlier, instance, projectId }: Scope,
 ): Promise<readonly TrendLine[]> {
   const by = orderOf(sort) ?? 'slowest'
-  const totals = await figures.jobs(by, { ...query, instance, projectId }, by === sort ? shownLines.jobs : candidates)
+  const totals = await figures.jobs(by, { ...query, instance, projectId }, by === sort ? maxLines.jobs : maxSorted)
   const lines = totals.map(total => lineOf(total))
-  const shown = (by === sort ? lines : sortedBy(lines, sort)).slice(0, shownLines.jobs)
+  const shown = (by === sort ? lines : sortedBy(lines, sort)).slice(0, maxLines.jobs)
   if (earlier === undefined) return shown
   const before = new Map<string, Figures>()
   for (const some of Map.groupBy(shown, one => `${one.projectId} ${one.instance}`).values()) {

@@ -1,5 +1,5 @@
 // The tables of the trends page: jobs and projects, sortable by column.
-import { candidates, linkedInstance, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
+import { maxSorted, linkedInstance, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
 import { delta } from '../../../console/layout/delta.ts'
 import { duration, figure, number, percent } from '../../../console/layout/format.ts'
 import { alternatives, empty, table, type SortHead } from '../../../console/layout/frame.ts'
@@ -91,7 +91,7 @@ export function jobsTable(trends: Trends, base: string): Content {
     column('Runs', 'runs', ({ runs }) => number(runs)),
   ]
   return html`${linesTable('Jobs', columns, jobs, sorted.jobs, sort => trendsLink(base, trends, { jobs: sort }))}
-  ${isOfCandidates(sorted.jobs) && html`<p class="dim">Sorted among the ${candidates} slowest by mean.</p>`}`
+  ${isSortedAfterReading(sorted.jobs) && html`<p class="dim">Only the ${maxSorted} slowest jobs by mean are sorted.</p>`}`
 }
 
 export function projectsTable(trends: Trends, base: string): Content {
@@ -120,7 +120,7 @@ export function projectsTable(trends: Trends, base: string): Content {
   ]
   const href = (sort: LineSort): string => trendsLink(base, trends, { projects: sort })
   return html`${linesTable('Projects', columns, projects, sorted.projects, href)}
-  ${isOfCandidates(sorted.projects) && html`<p class="dim">Sorted among the ${candidates} with the most pipelines.</p>`}`
+  ${isSortedAfterReading(sorted.projects) && html`<p class="dim">Only the ${maxSorted} projects with the most pipelines are sorted.</p>`}`
 }
 
 export const groupColumns: Readonly<Record<string, ShownColumn<GroupLine>>> = {
@@ -131,7 +131,8 @@ export const groupColumns: Readonly<Record<string, ShownColumn<GroupLine>>> = {
   total: figures('Total', ({ totalMs }) => totalMs, duration),
 }
 
-function isOfCandidates(sort: LineSort): boolean {
+/** Whether rows are sorted by a value that is not stored. Only `maxSorted` rows are then read and sorted. */
+function isSortedAfterReading(sort: LineSort): boolean {
   return sort === 'p50' || sort === 'p95' || sort === 'queue' || sort === 'rate'
 }
 

@@ -11,7 +11,7 @@ import { knownJobAddress } from '../../../console/pipelines/run-rows.ts'
 import { lineChart } from '../../../console/charts/line-chart.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
 import { runsLink } from '../../../console/charts/plot.ts'
-import { shownLines } from './lines.ts'
+import { maxLines } from './lines.ts'
 import { spanNames, spans } from '../../../console/layout/trend-spans.ts'
 import { stackedBars } from '../../../console/charts/stacked-bars.ts'
 import { timelineCard } from '../../../console/timeline/timeline.ts'
@@ -73,7 +73,7 @@ export function trendsPage(
       ${
         project === undefined &&
         card('Projects', projectsTable(trends, base), {
-          aside: trends.projects.length >= shownLines.projects && `the first ${shownLines.projects}`,
+          aside: trends.projects.length >= maxLines.projects && `the first ${maxLines.projects}`,
         })
       }
       ${howCounted(
@@ -89,9 +89,9 @@ function aboutRetained({ retained }: Trends): Content {
   const { of, pipelines, backTo } = retained
   const what = of === 'jobs' ? 'Figures of jobs' : 'Figures'
   return html`<p class="dim">
-    ${what} for these filters are counted over ${counted(pipelines, 'stored pipeline')} of this period and the one
-    before${backTo !== undefined && html`, the newest: back to ${minute(backTo)}`}. Pipelines that have been pruned are
-    not included.
+    ${what} for these filters are computed from ${counted(pipelines, 'stored pipeline')} of this period and the previous
+    one${backTo !== undefined && html` (only the newest, back to ${minute(backTo)})`}. Pipelines that have been pruned
+    are not included.
   </p>`
 }
 
@@ -109,7 +109,7 @@ function totals({ total, before, span, ...trends }: Trends): Html {
       ['Queue, median', duration(total.queueP50), delta(total.queueP50, before?.queueP50, 'less', { runs })],
     ])}
     <p class="dim">
-      ${before === undefined ? `Nothing is compared with the previous ${spans[span].name}, because not all of them are stored.` : `Arrows compare with the previous ${spans[span].name}.`}
+      ${before === undefined ? `There is no comparison with the previous ${spans[span].name}, because not all of that period is stored.` : `Arrows compare with the previous ${spans[span].name}.`}
     </p>`
 }
 

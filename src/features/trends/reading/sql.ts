@@ -28,7 +28,7 @@ const orders: Readonly<Record<TrendOrder, string>> = {
 }
 
 /** The maximum number of subjects that one statement reads. */
-const subjectsAtOnce = 200
+const maxSubjects = 200
 
 /** Reads trends, limited to the projects that the user may see. */
 export function trendsIn({ on }: Pick<Reads, 'on'>): TrendViews {
@@ -43,7 +43,7 @@ export function trendsOn(reading: Reading): TrendViews {
   return {
     series: async ({ instance, projectId = 0, job: name = '' }, query) => {
       const values: Value[] = [query.step, projectId, name, query.since, query.until]
-      // The all-pipelines rows have neither names nor projects, so the projects' rows are added up instead.
+      // Rows for all pipelines together have neither pipeline names nor projects, so the projects' rows are added up instead.
       const isOfAll =
         projectId === 0 && (query.pipelineName !== undefined || query.group !== undefined || scope.bounds !== 'none')
       const which = isOfAll ? '?2 = 0 AND project_id > 0' : 'project_id = ?2'
@@ -87,7 +87,7 @@ export function trendsOn(reading: Reading): TrendViews {
       return summed(rows, row => `${row.branch} ${row.pipelineName}\n${row.job}`).map(({ bucket: _, ...row }) => row)
     },
     extent: async ({ instance, projectId = 0, job: name = '' }) => {
-      // The all-pipelines rows belong to no project, so a user who is limited to some projects gets their projects' rows instead.
+      // Rows for all pipelines together belong to no project, so a user who is limited to some projects gets the rows of these projects instead.
       const isOfAll = projectId === 0 && scope.bounds !== 'none'
       const values: Value[] = [day, projectId, name]
       const one = instance === undefined ? '' : `AND instance = ?${values.push(instance)}`
@@ -149,10 +149,10 @@ export function trendsOn(reading: Reading): TrendViews {
   /** Reads the rows of many subjects in one statement, because each statement is a round trip to PostgreSQL. */
   async function rowsOf(subjects: readonly Subject[], query: TrendQuery): Promise<StoredTrendRow[]> {
     const rows: StoredTrendRow[] = []
-    for (let first = 0; first < subjects.length; first += subjectsAtOnce) {
+    for (let first = 0; first < subjects.length; first += maxSubjects) {
       const values: Value[] = [...timesOf(query)]
       const place = (value: Value): string => `?${values.push(value)}`
-      const some = subjects.slice(first, first + subjectsAtOnce)
+      const some = subjects.slice(first, first + maxSubjects)
       const list = some.map(({ projectId, job }) => `(CAST(${place(projectId)} AS bigint), ${place(job)})`)
       // The cross join makes SQLite loop over the list of subjects rather than over all rows of the period.
       const found = await rowsAt(
