@@ -85,7 +85,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
     post: async (body, event = 'Pipeline Hook') => {
       const headers = { 'content-type': 'application/json', 'x-service-event': event, 'x-service-token': secret }
       const { status } = await fetch(`${daemon.url}/webhooks`, { method: 'POST', body, headers })
-      if (status !== 202) throw new Error(`The webhook was answered with ${status}.`)
+      if (status !== 202) throw new Error(`The response to the webhook was ${status}.`)
     },
     live: async (scenarios, { families = scenarios.length, ...options } = {}) => {
       for (const { deliveries } of generate({
@@ -115,7 +115,7 @@ export async function openHouse(env: NodeJS.ProcessEnv = {}, yaml?: string): Pro
 export async function until(holds: () => Promise<boolean>, within = 180_000): Promise<void> {
   const deadline = Date.now() + within
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('what was waited for did not come')
+    if (Date.now() > deadline) throw new Error('the expected state was not reached in time')
     await new Promise(resolve => setTimeout(resolve, 25))
   }
 }
