@@ -116,30 +116,30 @@ describe('the architecture', () => {
     }
   })
 
-  it("allows only the daemon and commands/platform.ts to import platform files other than the platform's port", () => {
+  it("allows only the daemon and commands/platform.ts to import platform files outside the port and the importing feature's folder", () => {
     const isPort = (file: string): boolean => /^platform\/port(\.ts$|\/)/.test(file.replaceAll(path.sep, '/'))
-    const composing = (file: string): boolean =>
+    const mayImportAll = (file: string): boolean =>
       ['platform', 'daemon'].includes(roomOf(file)) || file === path.join('commands', 'platform.ts')
-    const seeing = imports.filter(
-      ({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !composing(from) && !isOwnFolder(from, to),
+    const breaches = imports.filter(
+      ({ from, to }) => roomOf(to) === 'platform' && !isPort(to) && !mayImportAll(from) && !isOwnFolder(from, to),
     )
-    expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+    expect(breaches.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
     const loaded = imports.filter(({ from, to, typeOnly }) => isPort(from) && !typeOnly && !isPort(to))
     expect(loaded.map(({ to }) => to)).toEqual([path.join('lib', 'fault.ts')])
   })
 
   it('allows a platform folder named after a feature to be imported only by that feature', () => {
-    const seeing = imports.filter(({ from, to }) => {
+    const breaches = imports.filter(({ from, to }) => {
       const [, name = ''] = to.split(path.sep)
       const isOfFeature = roomOf(to) === 'platform' && features.some(one => one.name === name)
       return isOfFeature && !isOwnFolder(from, to) && path.dirname(from) !== path.dirname(to)
     })
-    expect(seeing.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
+    expect(breaches.map(({ from, to }) => `${from} imports ${to}`)).toEqual([])
   })
 
   it("allows the SQL repositories to be imported only by the store's operations and by features", () => {
-    const seeing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
-    const rest = seeing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
+    const importing = imports.filter(({ to }) => to.startsWith(path.join('core', 'store', 'sql', 'repositories')))
+    const rest = importing.map(({ from }) => from).filter(from => featureOf(from) === undefined)
     expect(rest).toEqual([path.join('core', 'store', 'sql', 'operations.ts')])
   })
 
@@ -174,48 +174,52 @@ describe('the architecture', () => {
   })
 
   it('begins every file with a comment about its purpose', () => {
-    const silent = files.filter(file => {
+    const uncommented = files.filter(file => {
       const [first = '', second = ''] = readFileSync(path.join(source, file), 'utf8').split('\n')
       return !(first.startsWith('#!') ? second : first).startsWith('// ')
     })
-    expect(silent).toEqual([])
+    expect(uncommented).toEqual([])
   })
 
   it('sets timers only in two files, which catch errors in callbacks so that they cannot crash the process', () => {
     // The simulator and the demo may set timers too, because their timers end with the program.
-    const free = new Set([path.join('lib', 'timer.ts'), path.join('lib', 'clock.ts'), path.join('commands', 'demo.ts')])
-    const setting = files.filter(
+    const exempt = new Set([
+      path.join('lib', 'timer.ts'),
+      path.join('lib', 'clock.ts'),
+      path.join('commands', 'demo.ts'),
+    ])
+    const settingTimers = files.filter(
       file =>
         roomOf(file) !== 'simulator' &&
-        !free.has(file) &&
+        !exempt.has(file) &&
         /\b(setTimeout|setInterval)\(/.test(readFileSync(path.join(source, file), 'utf8')),
     )
-    expect(setting).toEqual([])
+    expect(settingTimers).toEqual([])
   })
 
   it('has no file named utils, types, common or helpers', () => {
-    const buckets = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
-    expect(files.filter(file => buckets.test(file))).toEqual([])
+    const vagueName = /(^|\/)(utils?|types|common|helpers?|misc|index)\.ts$/
+    expect(files.filter(file => vagueName.test(file))).toEqual([])
   })
 
   it('names the vendor only in the vendor table, and in the table of the exporter that is named after the vendor', () => {
     // The demo's simulated platform must use the vendor's names.
-    const speaking = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
-    const knowing = files.filter(
+    const exempt = new Set(['simulator', path.join('commands', 'demo-settings.ts')])
+    const naming = files.filter(
       file =>
-        !speaking.has(roomOf(file)) &&
-        !speaking.has(file) &&
+        !exempt.has(roomOf(file)) &&
+        !exempt.has(file) &&
         /gitlab/i.test(readFileSync(path.join(source, file), 'utf8').replace(/GitLab-like/g, '')),
     )
     const tables = [path.join('features', 'gcpe', 'table.ts'), path.join('platform', 'vendor.ts')]
-    expect(knowing.toSorted()).toEqual(tables.filter(file => files.includes(file)))
+    expect(naming.toSorted()).toEqual(tables.filter(file => files.includes(file)))
   })
 
   it("compares platform statuses only in one file and in the platform's folder", () => {
-    const ownRooms = new Set(['platform', 'simulator'])
+    const exempt = new Set(['platform', 'simulator'])
     const comparing = files.filter(
       file =>
-        !ownRooms.has(roomOf(file)) &&
+        !exempt.has(roomOf(file)) &&
         !file.startsWith(path.join('commands', 'terminal', path.sep)) &&
         /\bstatus [!=]== '(success|failed|canceled|skipped|manual|scheduled)'/.test(
           readFileSync(path.join(source, file), 'utf8'),

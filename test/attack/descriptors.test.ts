@@ -24,10 +24,10 @@ function descriptorHog(file: string): string[] {
 }
 
 it('survives running out of file descriptors, and accepts deliveries again once some are available', async () => {
-  const sign = path.join(temporaryFolder(), 'now')
-  const daemon = await Daemon.start({}, descriptorHog(sign), 256)
+  const trigger = path.join(temporaryFolder(), 'now')
+  const daemon = await Daemon.start({}, descriptorHog(trigger), 256)
   const headers = { 'x-service-event': 'Pipeline Hook' }
-  writeFileSync(sign, '')
+  writeFileSync(trigger, '')
   let refused = 0
   for (let at = 0; refused < 20; at += 1) {
     // If there is no descriptor left even to reject a connection, the connection waits in the kernel's queue.
@@ -44,7 +44,7 @@ it('survives running out of file descriptors, and accepts deliveries again once 
     )
   }
   expect(daemon.process.child.exitCode).toBeNull()
-  writeFileSync(`${sign}.end`, '')
+  writeFileSync(`${trigger}.end`, '')
   const taken = async (): Promise<number> =>
     daemon.post(pipelineBody(1), headers).then(
       ({ status }) => status,

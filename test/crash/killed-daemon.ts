@@ -139,12 +139,12 @@ export async function runWithKills(options: KilledDaemonOptions): Promise<Killed
   async function runAndStop(): Promise<void> {
     isUp = await startNext(undefined)
     expect(isUp).toBe(true)
-    const fed = feed()
+    const feeding = feed()
     const before = receiver.counts.requests
     await receiver.until(() => receiver.counts.requests > before, timeoutMs.moment)
     await allAreDeadLetters()
     isUp = false
-    await fed
+    await feeding
     expect(await daemon?.stop()).toEqual({ code: 0, signal: null })
   }
   async function startNext(kill: Kill | undefined): Promise<boolean> {
@@ -205,11 +205,11 @@ export async function runWithKills(options: KilledDaemonOptions): Promise<Killed
       await started
     } else {
       isUp = await startNext(kill)
-      const fed = feed()
+      const feeding = feed()
       if (needs === 'a refused pipeline' && isUp) queue.push(rejectedDelivery(firstRejected + processNumber))
       await untilKilled(kill)
       isUp = false
-      await fed
+      await feeding
     }
     recover?.()
   }
@@ -218,10 +218,10 @@ export async function runWithKills(options: KilledDaemonOptions): Promise<Killed
   isUp = await startNext(undefined)
   expect(isUp).toBe(true)
   // The daemon does not trust rejections from a backend that has accepted nothing yet. The feed makes the backend accept something first.
-  const fed = feed()
+  const feeding = feed()
   await allAreDeadLetters()
   isUp = false
-  await fed
+  await feeding
   while (queue.length > 0) await sender.sendAll(queue.splice(0))
   await receiver.until(complete(truths))
   expect(await daemon?.stop()).toEqual({ code: 0, signal: null })

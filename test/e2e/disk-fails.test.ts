@@ -9,10 +9,10 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { Daemon } from './daemon.ts'
 
 /**
- * Makes it fail to sync any file whose name contains `part`, while the file `sign` exists. SQLite does not sync through Node.js, so the failing
- * functions are in a library that is loaded before the C library.
+ * Returns C code that decides whether a sync fails: it does for every file whose name contains `part`, while the file `trigger` exists. SQLite does
+ * not sync through Node.js, so the failing functions are in a library that is loaded before the C library.
  */
-const failing = (sign: string, part: string): string => `
+const failing = (trigger: string, part: string): string => `
   #define _GNU_SOURCE
   #include <dlfcn.h>
   #include <errno.h>
@@ -24,8 +24,8 @@ const failing = (sign: string, part: string): string => `
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, file, sizeof file - 1);
     file[length < 0 ? 0 : length] = 0;
-    if (!strstr(file, "${part}") || access("${sign}", F_OK) != 0) return 0;
-    FILE *noted = fopen("${sign}", "a");
+    if (!strstr(file, "${part}") || access("${trigger}", F_OK) != 0) return 0;
+    FILE *noted = fopen("${trigger}", "a");
     if (noted) { fputs("failed", noted); fclose(noted); }
     errno = EIO;
     return 1;
@@ -52,19 +52,19 @@ const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version'
 it.runIf(hasCompiler)(
   'rejects deliveries while the disk fails to sync the store, and accepts them when they are resent',
   async () => {
-    const sign = path.join(temporaryFolder(), 'fails')
-    const LD_PRELOAD = library(failing(sign, '.db') + syncs)
+    const trigger = path.join(temporaryFolder(), 'fails')
+    const LD_PRELOAD = library(failing(trigger, '.db') + syncs)
     const receiver = closeAfterTest(await OtlpReceiver.start())
     const env = { ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, PIPESPAN_SETTLE: '0s', LD_PRELOAD }
     const daemon = await Daemon.start(env)
     const post = async (): Promise<Response> =>
       daemon.post(pipelineEvent({ id: 1, jobs: 1 }), { 'x-service-event': 'Pipeline Hook', 'idempotency-key': 'one' })
-    writeFileSync(sign, '')
+    writeFileSync(trigger, '')
     const refused = await post()
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '30'])
-    expect(readFileSync(sign, 'utf8')).toContain('failed')
+    expect(readFileSync(trigger, 'utf8')).toContain('failed')
     expect(receiver.spans).toEqual([])
-    rmSync(sign)
+    rmSync(trigger)
     await expect.poll(async () => (await post()).status).toBe(202)
     expect((await post()).status).toBe(200)
     await receiver.until(spans => new Set(spans.map(({ spanId }) => spanId)).size === 2)

@@ -108,9 +108,9 @@ it('never shows secrets that a backend or a platform echoes, in any encoding', a
   }
   const places = { log: daemon.output, outputs: outputs.join('\n'), files: storedBytes(path.dirname(daemon.storeFile)) }
   for (const content of Object.values(places)) expect(content).toContain('[secret]')
-  const looked = { ...secrets, password: secrets.user.slice(8), credentials: basic.slice(6) }
+  const searched = { ...secrets, password: secrets.user.slice(8), credentials: basic.slice(6) }
   const found = Object.entries(places).flatMap(([place, content]) =>
-    Object.entries(looked).flatMap(([name, secret]) =>
+    Object.entries(searched).flatMap(([name, secret]) =>
       Object.entries(encodings).flatMap(([how, encode]) => {
         const { encoded: whole, core = whole } = encode(secret)
         return content.toLowerCase().includes(core.toLowerCase()) ? [`${name} in ${place}, ${how}`] : []

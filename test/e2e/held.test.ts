@@ -10,7 +10,7 @@ import { pipelineEvent } from '../bounds/pipelines.ts'
 import { startPostgres } from '../core/store/postgres-server.ts'
 
 const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined, ...patient }
-const away = { fault: { kind: 'status', status: 503, message: 'away' } } as const
+const outage = { fault: { kind: 'status', status: 503, message: 'backend is down' } } as const
 
 const wasRefused = (one: OtlpReceiver) => (): boolean => one.requests.some(({ status }) => status === 503)
 
@@ -51,7 +51,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
           .poll(() => daemon.process.log.filter(({ msg }) => msg === 'configuration reloaded').length)
           .toBe(before + 1)
       }
-      b.misbehave(away)
+      b.misbehave(outage)
       await post('beta', 1)
       await b.until(wasRefused(b))
       write(entry('one', b, 'beta'), entry('two', a, 'alpha'))
@@ -89,7 +89,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
     const store = engine === 'sqlite' ? {} : { PIPESPAN_STORE_URL: await postgres.newDatabase() }
     const daemon = await Daemon.start({ ...unset, ...store, PIPESPAN_CONFIG: file, PIPESPAN_SETTLE: undefined })
     const post = async (id: number): Promise<void> => expect((await daemon.post(of('alpha', id))).status).toBe(202)
-    before.misbehave(away)
+    before.misbehave(outage)
     await post(1)
     await before.until(wasRefused(before))
     const become = async (one: OtlpReceiver): Promise<void> => {
@@ -104,7 +104,7 @@ describe.each(['sqlite', 'postgres'] as const)('held data in %s', engine => {
     await become(before)
     await before.until(() => pipelinesAt(before).includes(1))
     expect([pipelinesAt(before), pipelinesAt(after)]).toEqual([[1], [2]])
-    before.misbehave(away)
+    before.misbehave(outage)
     const refusals = before.requests.length
     await post(3)
     await before.until(() => before.requests.length > refusals)

@@ -60,7 +60,7 @@ ${others}`
   }
   // Data that was pending for a removed destination stays in the store. While the destination is missing, the page shows that new data is not
   // exported.
-  rest.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
+  rest.misbehave({ fault: { kind: 'status', status: 503, message: 'backend is down' } })
   await post(5, 'web/shop', 2)
   await rest.until(refusedTrace)
   await daemon.stop()
@@ -102,7 +102,7 @@ destinations:
   const unset = { OTEL_EXPORTER_OTLP_ENDPOINT: undefined, SERVICE_OBSERVABILITY_EXPORT: undefined }
   const daemon = await Daemon.start({ ...unset, PIPESPAN_CONFIG: file })
   // Everything becomes pending at the same time, so that one lease contains the entries of all tenants.
-  backend.misbehave({ fault: { kind: 'status', status: 503, message: 'away' } })
+  backend.misbehave({ fault: { kind: 'status', status: 503, message: 'backend is down' } })
   const projects = ['payments/api', 'web/shop', 'payments/api', 'web/cart', 'other/tool', 'web/shop']
   for (const [index, project] of projects.entries()) {
     const projectId = projects.indexOf(project) + 1

@@ -102,10 +102,10 @@ export function complete(truths: readonly PipelineTruth[]): (spans: readonly Rec
   const ended = truths.filter(({ ends }) => ends.length > 0)
   const pipelines = new Map(ended.map(truth => [truth.id, truth]))
   const jobs = new Map(ended.flatMap(truth => truth.jobs.map(job => [job.id, job])))
-  let looked = 0
+  let examined = 0
   return spans => {
-    for (; looked < spans.length; looked += 1) {
-      const span = spans[looked]
+    for (; examined < spans.length; examined += 1) {
+      const span = spans[examined]
       if (span === undefined) continue
       const pipelineId = Number(span.attributes['pipeline.id'])
       const truth = pipelines.get(pipelineId)

@@ -7,12 +7,12 @@ import { Daemon } from './daemon.ts'
 import { pipelineEvent } from '../bounds/pipelines.ts'
 
 /** Returns Node.js arguments for code that throws when a file appears, where no other code can catch the error. */
-function failing(sign: string): string[] {
+function failing(trigger: string): string[] {
   const preload = `
     import { existsSync } from 'node:fs'
     const fail = () => { throw Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' }) }
     const looking = setInterval(() => {
-      if (!existsSync(${JSON.stringify(sign)})) return
+      if (!existsSync(${JSON.stringify(trigger)})) return
       clearInterval(looking)
       setImmediate(fail)
       process.nextTick(fail)
@@ -22,9 +22,9 @@ function failing(sign: string): string[] {
 }
 
 it('survives an uncaught error in a callback, and logs it', async () => {
-  const sign = path.join(temporaryFolder(), 'now')
-  const daemon = await Daemon.start({}, failing(sign))
-  writeFileSync(sign, '')
+  const trigger = path.join(temporaryFolder(), 'now')
+  const daemon = await Daemon.start({}, failing(trigger))
+  writeFileSync(trigger, '')
   const reported = (): number => daemon.process.log.filter(({ msg }) => msg.includes('unexpected error')).length
   await expect.poll(reported).toBe(3)
   expect((await daemon.post(pipelineEvent({ id: 1 }))).status).toBe(202)
