@@ -17,7 +17,7 @@ export const dependencyFirewall = collector({
   paths: ['/projects/:id/dependency_firewall/enablement'],
   every: hour,
   requests: '1',
-  role: 'any that may read the project; experimental, in paid tiers',
+  role: 'any role that may read the project; experimental, in paid tiers',
   read: async ({ ask, path }) => ({ isOn: await isOnAt(path, ask) }),
   metrics: [
     {

@@ -12,7 +12,7 @@ const group = z.object({
 export const groups = collector({
   kind: 'groups',
   of: 'groups',
-  description: 'Limits of compute minutes.',
+  description: 'Compute minute limits.',
   paths: ['/groups/:id'],
   every: hour,
   requests: '1',

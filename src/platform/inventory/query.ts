@@ -98,7 +98,7 @@ async function send(spec: QuerySpec, after: string | undefined, ask: Asking): Pr
   throw new PlatformError({
     kind: 'refused',
     what: `The platform does not understand the query of ${spec.metric}: "${found.error ?? 'no reason given'}".`,
-    remedy: 'Correct it in the configuration (`queries`), and try it with `pipespan config check --online`.',
+    remedy: 'Correct the query in the configuration (`queries`), and test it with `pipespan config check --online`.',
     endpoint: 'POST /glql',
     detail: found.error,
   })
@@ -122,7 +122,7 @@ function errorOfFields({ metric }: QuerySpec, absent: readonly string[], { field
     kind: 'unexpected-answer',
     what: `The response to the query of ${metric} has no usable ${absent.join(', ')}.${there}`,
     remedy:
-      "Name fields of the platform's response in the configuration (`queries`), and try it with `pipespan config check --online`.",
+      "Use field names from the platform's response in the configuration (`queries`), and test them with `pipespan config check --online`.",
     endpoint: 'POST /glql',
   })
 }

@@ -125,6 +125,6 @@ function archiveError(type: ReportType): PlatformError {
     kind: 'not-found',
     affectsAllRequests: true,
     what: `The platform responded with an archive instead of a report of type ${type}.`,
-    remedy: 'It is too old to serve reports by type: remove this type from PIPESPAN_REPORTS.',
+    remedy: 'The platform is too old to serve reports by type: remove this type from PIPESPAN_REPORTS.',
   })
 }

@@ -67,7 +67,7 @@ function archiveError({ id }: JobSnapshot): PlatformError {
     kind: 'unexpected-answer',
     affectsAllRequests: true,
     what: `The platform responded with an archive instead of the test report of job ${id}.`,
-    remedy: "It is too old to serve reports by type; the platform's own parsed report is used.",
+    remedy: 'The platform is too old to serve reports by type, so the report that it has parsed is used.',
   })
 }
 

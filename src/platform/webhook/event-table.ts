@@ -267,9 +267,9 @@ export const eventTable: readonly EventRow[] = [
 function pushed(prefix: `platform.${string}`): readonly EventAttribute[] {
   return [
     { ...value('vcs.ref.head.name', 'string', 'ref', 'without `refs/heads/` or `refs/tags/`', refName), isFree: true },
-    value('vcs.ref.head.revision', 'string', 'after', 'not if it was deleted', json => tipOf(json.after)),
+    value('vcs.ref.head.revision', 'string', 'after', 'absent if the ref was deleted', json => tipOf(json.after)),
     value('vcs.ref.head.type', 'string', 'ref', '`branch` or `tag`', refType),
-    value('vcs.ref.base.revision', 'string', 'before', 'not if it was created', json => tipOf(json.before)),
+    value('vcs.ref.base.revision', 'string', 'before', 'absent if the ref was created', json => tipOf(json.before)),
     value(`${prefix}.action`, 'string', 'before|after', '`created`, `updated` or `deleted`', tipAction),
   ]
 }

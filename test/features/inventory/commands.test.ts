@@ -67,7 +67,7 @@ it('lists in the doctor what the platform provides, what it refuses and how to f
     {
       level: 'warning',
       what: expect.stringContaining('403') as string,
-      remedy: expect.stringContaining('any that may read the project') as string,
+      remedy: expect.stringContaining('any role that may read the project') as string,
     },
     { level: 'skipped', what: expect.stringContaining('policy store') as string },
   ])
@@ -101,7 +101,7 @@ it("requests the dependency firewall's current state in the doctor, instead of r
   expect(found.map(({ level, what }) => [level, what])).toEqual([
     ['fine', `The dependency firewall is on for ${shop}.`],
     ['fine', `The dependency firewall is off for ${other}.`],
-    ['warning', expect.stringContaining(`dependency_firewall of ${far}: The platform does not say`)],
+    ['warning', expect.stringContaining(`dependency_firewall of ${far}: The platform does not reveal`)],
     ['skipped', expect.stringContaining('policy store')],
   ])
 })
