@@ -91,6 +91,7 @@ const slowest = [
   'features/audit/audit',
   'platform/reports/junit',
   'core/store/scope',
+  'core/store/scope-documents',
   'features/deployments/timeline',
   'features/trends/query-plan',
   'features/trends/scope',
@@ -108,6 +109,7 @@ const slowest = [
   'features/tokens/refusals',
   'release/release',
   'core/send/flow',
+  'core/send/export-leases',
   'core/store/copy',
 ].map(name => `test/${name}.test.ts`)
 /** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */

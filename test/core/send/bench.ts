@@ -13,7 +13,13 @@ import { openSqlite } from '../../support/stores.ts'
 import { silentLog, type Log } from '../../../src/lib/log.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import type { Destination, Endpoint } from '../../../src/core/send/destination.ts'
-import { type EncodeMessages, type ExportQueue, signals, type Signal } from '../../../src/core/store/ports/outbox.ts'
+import {
+  type EncodeMessages,
+  type ExportQueue,
+  type Outbox,
+  signals,
+  type Signal,
+} from '../../../src/core/store/ports/outbox.ts'
 import type { Store } from '../../../src/core/store/ports/store.ts'
 
 export const traces: ExportQueue = { destination: 'default', signal: 'traces' }
@@ -94,6 +100,20 @@ function snapshotOf(pipelineId: number, to: readonly ExportQueue[]): Parameters<
 
 export function endpoint(url: string, options: Partial<Endpoint> = {}): Endpoint {
   return { url, headers: {}, timeoutMs: 120_000, compression: 'gzip', ...options }
+}
+
+/** An outbox in which this pipeline's encoded message is corrupt. */
+export function damaging(outbox: Outbox, pipelineId: number): Outbox {
+  return {
+    ...outbox,
+    lease: async (...given) => {
+      const lease = await outbox.lease(...given)
+      const items = lease.items.map(item =>
+        item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item,
+      )
+      return { ...lease, items }
+    },
+  }
 }
 
 /** A destination that receives traces at one address. */

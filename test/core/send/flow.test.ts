@@ -1,15 +1,14 @@
-import { createSender } from '../../../src/core/send/sender.ts'
+// Tests how pending exports are batched, sent, delayed, resent and counted.
 import { decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeMetrics } from '../../../src/core/telemetry/encode.ts'
 import { profiles } from '../../../src/daemon/profile.ts'
 import { systemClock, type Clock } from '../../../src/lib/clock.ts'
 import { telemetrySettings } from '../../../src/core/telemetry/settings.ts'
-import type { Chunk } from '../../../src/model/chunk.ts'
-import type { Outbox } from '../../../src/core/store/ports/outbox.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { Backend, encoderWith, ok, partialSuccess, rpcStatus, type Behaviour, type Received } from './backend.ts'
 import {
+  damaging,
   destination,
   endpoint,
   queueOf,
@@ -21,20 +20,6 @@ import {
   traces,
   type Bench,
 } from './bench.ts'
-
-/** An outbox in which this pipeline's encoded message is corrupt. */
-function damaging(outbox: Outbox, pipelineId: number): Outbox {
-  return {
-    ...outbox,
-    lease: async (...given) => {
-      const lease = await outbox.lease(...given)
-      const items = lease.items.map(item =>
-        item.pipelineId === pipelineId ? { ...item, body: Buffer.from('?') } : item,
-      )
-      return { ...lease, items }
-    },
-  }
-}
 
 describe('pending exports', () => {
   let bench: Bench
@@ -223,71 +208,6 @@ describe('pending exports', () => {
     expect(sorted(backend.accepted)).toEqual(range(1, 60))
   })
 
-  it('settles exports after the process was suspended for longer than its lease and lost its connection', async () => {
-    await bench.enqueue(range(1, 3))
-    let slept = 0
-    let refusals = 2
-    const outbox = {
-      ...bench.store.outbox,
-      settle: async (...given: Parameters<typeof bench.store.outbox.settle>) => {
-        slept = 3_600_000
-        refusals -= 1
-        if (refusals >= 0) throw new Error('connection closed')
-        return bench.store.outbox.settle(...given)
-      },
-    }
-    const clock = { ...systemClock, now: () => Date.now() + slept }
-    const exporter = bench.exporter([destination(backend.url)], { outbox, clock })
-    exporter.start()
-    await backend.until(allArrived(3))
-    await exporter.flush(maxWaitMs)
-    expect(await queueOf(exporter)).toMatchObject({ pending: 0, counters: { delivered: 3 } })
-    expect(backend.requests).toHaveLength(1)
-  })
-
-  it('counts exports whose lease was lost, and leaves them to the new holder', async () => {
-    await bench.enqueue([1])
-    const stolen = { ...bench.store.outbox, settle: async () => ({ lost: 1, at: 0 }) }
-    const exporter = bench.exporter([destination(backend.url)], { outbox: stolen })
-    exporter.start()
-    await backend.until(allArrived(1))
-    await exporter.flush(maxWaitMs)
-    expect((await queueOf(exporter)).counters).toMatchObject({ lost: 1, delivered: 0 })
-  })
-
-  it('does not turn exports into dead letters if they are rejected after their lease was lost: another replica decides', async () => {
-    await bench.enqueue([1])
-    const { log, lines } = listeningLog()
-    const stolen = { ...damaging(bench.store.outbox, 1), settle: async () => ({ lost: 1, at: 0 }) }
-    const exporter = bench.exporter([destination(backend.url)], {
-      outbox: stolen,
-      log,
-    })
-    exporter.start()
-    await expect.poll(async () => (await queueOf(exporter)).counters.lost, { timeout: maxWaitMs }).toBe(1)
-    await exporter.stop(maxWaitMs)
-    expect(lines.map(({ message }) => message).filter(message => message.includes('dead letter'))).toEqual([])
-    expect(lines.map(({ message }) => message).join()).toContain('another replica has taken over')
-  })
-
-  it('leases exports for longer than two requests with two timeouts each', async () => {
-    await bench.enqueue([1])
-    const leases: number[] = []
-    const { outbox } = bench.store
-    const noting: typeof outbox = {
-      ...outbox,
-      lease: async (queue, limit, leaseMs, maxBytes) => {
-        leases.push(leaseMs)
-        return outbox.lease(queue, limit, leaseMs, maxBytes)
-      },
-    }
-    const exporter = bench.exporter([destination(backend.url, { timeoutMs: 60_000 })], { outbox: noting })
-    exporter.start()
-    await backend.until(allArrived(1))
-    await exporter.flush(maxWaitMs)
-    expect(Math.min(...leases)).toBeGreaterThan(2 * 2 * 60_000)
-  })
-
   it('queues exports per destination and signal, so that an unreachable destination does not delay others', async () => {
     const down = await Backend.start()
     down.behave = () => 'hang'
@@ -360,20 +280,4 @@ describe('pending exports', () => {
       [[4, 4]],
     ])
   })
-})
-
-/** One body is smaller and the other larger than the amount that is compressed in one turn of the event loop. */
-it.each([40_000, 400_000])('delivers a compressed body of %i bytes unchanged, and releases its memory', async bytes => {
-  const backend = closeAfterTest(await Backend.start())
-  const settings = endpoint(`${backend.url}/v1/traces`)
-  const sender = createSender({ signal: 'traces', endpoint: settings, connections: 1, clock: systemClock })
-  const body = encoderWith(() => bytes)({ key: { pipelineId: 7 } } as unknown as Chunk)
-  const plain = Buffer.from(body)
-  expect((await sender.send(body)).verdict.as).toBe('delivered')
-  expect(body).toHaveLength(0)
-  const [request] = backend.requests
-  expect(request?.headers['content-encoding']).toBe('gzip')
-  expect(Number(request?.headers['content-length'])).toBeLessThan(bytes / 10)
-  expect(Buffer.compare(request?.body ?? Buffer.alloc(0), plain)).toBe(0)
-  await sender.close()
 })
