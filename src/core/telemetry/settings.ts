@@ -172,7 +172,7 @@ export type MetricRefs = 'branches' | 'all' | 'default' | readonly string[]
 
 /** The value that replaces all refs of merge requests in metrics. No real ref contains a `*` (git-check-ref-format). */
 export const mergeRequestRefs = 'refs/merge-requests/*'
-/** The value that replaces a ref in metrics if the ref does not keep its name and is not a merge request ref. */
+/** In metrics, this value replaces every ref that does not keep its name, except merge request refs. */
 export const otherRefs = '*'
 
 export type FoldRef = (chunk: {

@@ -1,4 +1,4 @@
-// Generates chunks with fast-check: every field may be known or unknown, and times and numbers are as absurd as a payload can contain.
+// Generates chunks with fast-check: every field may be known or unknown, and times and numbers may be any that a payload can contain, however absurd.
 import fc from 'fast-check'
 import { binaryText } from '../../support/binary-text.ts'
 import type { JobSnapshot, Chunk } from '../../../src/model/chunk.ts'

@@ -70,7 +70,7 @@ function expectTable(rows: readonly AnyRow[], attributes: Attributes, chunk: Chu
   }
 }
 
-describe('attributes for any observations', () => {
+describe('attributes of arbitrary observations', () => {
   it('exports only attributes that are in their table, with the declared type', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {

@@ -35,7 +35,7 @@ function points(metrics: readonly ReceivedMetric[], name: string) {
 }
 
 describe('a pipeline with delta temporality', () => {
-  it('measures each job once, in all chunks of a pipeline', () => {
+  it('measures each job of a pipeline once, whichever chunk contains it', () => {
     const jobs = Array.from({ length: 5 }, (_, index) =>
       job(index + 1, index < 3 ? 'build' : 'test', 'success', { started: 1, finished: 11 + index }),
     )
@@ -95,7 +95,7 @@ describe('refs in metrics', () => {
   })
 })
 
-describe('metrics for any observations', () => {
+describe('metrics of arbitrary observations', () => {
   it('exports no series twice, no run ID in a data point, and only metrics from the table', () => {
     const known = new Map(attemptMetrics.map(row => [row.name.replace(/^platform\./, ''), row]))
     fc.assert(

@@ -29,7 +29,7 @@ export function officially<T extends { readonly attributes: Attributes }>(
   for (const mark of nanos) {
     for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at)) {
       at += mark.length
-      // The bytes are the length, followed by field 3 (an int64) of AnyValue.
+      // The value is encoded as its length, followed by field 3 (an int64) of AnyValue.
       if (bytes[at + 1] === 0x18) putExact(bytes.subarray(at + 2, at + 1 + bytes[at]!))
     }
   }

@@ -1,4 +1,4 @@
-// Tests of spans and log records for any observations: their properties, and that they are encoded to the same bytes as by the official serializers.
+// Tests of spans and log records of arbitrary observations: their properties, and that they are encoded to the same bytes as by the official serializers.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'
@@ -137,7 +137,7 @@ it('encodes log records to the same bytes as the official serializer', () => {
   )
 })
 
-describe('spans and records for any observations', () => {
+describe('spans and log records of arbitrary observations', () => {
   it('never starts a span at or before the epoch, and never ends it before its start', () => {
     fc.assert(
       fc.property(anyChunk, chunk => {

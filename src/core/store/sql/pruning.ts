@@ -28,7 +28,7 @@ export interface RunsPruned {
 
 export type Pruning = ReturnType<typeof pruning>
 
-/** How the databases differ in measuring and freeing space. */
+/** The operations for measuring and freeing space, which differ between the databases. */
 export interface Space {
   /** Returns the fraction of the size limit that is in use. At 1, deliveries are rejected. */
   readonly fullness: () => Promise<number>
