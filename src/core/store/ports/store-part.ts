@@ -6,7 +6,7 @@ import type { Statements } from '../sql/statements.ts'
 import type { StoredTimes } from '../sql/too-far-ahead.ts'
 
 export interface StorePart extends StoredTimes {
-  /** The name of the feature. The store records under it how many of the feature's schema steps have run. */
+  /** The name of the feature. Under this name, the store records how many of the feature's schema steps have run. */
   readonly name: string
   /** The feature's schema, as numbered steps. A released step is never edited. */
   readonly schema: readonly ((dialect: Dialect) => string)[]

@@ -230,7 +230,10 @@ function timed(text: string, timeoutMs: number): pg.QueryConfig {
   return { text, query_timeout: timeoutMs } as pg.QueryConfig
 }
 
-/** Parses bigint columns, which the driver returns as text, as numbers. All bigints of this schema are counts, ids or times, and fit a double. */
+/**
+ * Parses bigint columns as numbers, because the driver returns them as strings. All bigints of this schema are counts, ids or times, and fit a
+ * double.
+ */
 function parserOf(
   id: Parameters<typeof pg.types.getTypeParser>[0],
   format?: 'text' | 'binary',

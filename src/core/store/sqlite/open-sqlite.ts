@@ -120,8 +120,8 @@ function rooms(db: Database, options: StoreOptions, sending?: string) {
   const outbox = sqliteOutbox(db, sending)
   return {
     ...shared,
-    // A transaction with 32 runs takes a few milliseconds, so the thread can do other work in between. docs/internals/performance.md has figures for
-    // other sizes.
+    // A transaction with 32 runs takes a few milliseconds, so the thread can do other work between two transactions. docs/internals/performance.md
+    // has figures for other sizes.
     runsPerTransaction: 32,
     groupsAtOnce: 1,
     runs: sqliteRuns(db),
