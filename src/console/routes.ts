@@ -90,7 +90,7 @@ export function createPages({
         try {
           done(null, JSON.parse(body as string))
         } catch {
-          done(Object.assign(new Error('no JSON'), { statusCode: 400 }))
+          done(Object.assign(new Error('The body is not valid JSON.'), { statusCode: 400 }))
         }
       },
     )

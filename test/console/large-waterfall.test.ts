@@ -12,7 +12,7 @@ function cardOf(id: number, jobs: number, stage: string): RunCard {
   const body = Buffer.from(pipelineEvent({ id, jobs }))
   const delivery = { event: 'Pipeline Hook', instance: 'https://git.example.com', body }
   const parsed = parseDelivery(delivery, { profile: profiles.generic, traceparent: false })
-  if (parsed.outcome !== 'observation') throw new Error('the pipeline event is valid')
+  if (parsed.outcome !== 'observation') throw new Error('the pipeline event could not be parsed')
   const run = observedRun(parsed.observation)
   const card = runCard({ run, timing: { changedAt: 0 }, firstSeenBy: {} }, Date.now)
   return { ...card, jobs: card.jobs.map((job, at) => ({ ...job, id: 10 * id + at, stage })) }

@@ -104,7 +104,7 @@ async function withInside(
           ...{ key: run.key, jobs: [] },
           decide: known => {
             const made = known && insideChunks(known.run, chunk, insidesOf({ id, kind, name, start, end }))
-            if (known === undefined || made === undefined) throw new Error('the run is gone')
+            if (known === undefined || made === undefined) throw new Error('the run is no longer stored')
             const pending = made.chunks.map(one => ({ chunk: one, to: [] }))
             return { run: made.run, jobs: [], timing: known.timing, pending }
           },
@@ -113,5 +113,5 @@ async function withInside(
       return `/pipelines/${run.project.facts.id}/${run.key.pipelineId}/jobs/${id}`
     }
   }
-  throw new Error('no job failed')
+  throw new Error('none of the stored jobs failed')
 }

@@ -65,7 +65,7 @@ export function createSessions({ sessions, now, log }: SessionParts): Sessions {
       } catch (error) {
         log.warn(
           { reason: reasonOf(error) },
-          'a logout could not be stored: until the session ends, other replicas, and this one after a restart, still accept its cookie',
+          'a logout could not be stored: until the session expires, other replicas still accept its cookie, and so does this one after a restart',
         )
       }
     },
