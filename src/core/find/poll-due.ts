@@ -1,46 +1,15 @@
 // Selects the projects to read in a polling round: the urgent ones, and those that are due again.
 import { newEntry, type BookEntry, type PollBook, type PollTurns } from './poll-book.ts'
+import type { PollHints } from './poll-hints.ts'
 import type { PollContext } from './poll-context.ts'
-import type { PlatformProject, ListOptions, Pages, PlatformClient } from '../../platform/port.ts'
+import {
+  PlatformError,
+  type PlatformProject,
+  type ListOptions,
+  type Pages,
+  type PlatformClient,
+} from '../../platform/port.ts'
 import type { Millis } from '../../model/instant.ts'
-
-// Projects to poll because a webhook named them, a pipeline of another project triggered one of their pipelines, or one of their webhooks was lost.
-// The platform's last-activity time of these projects may not reflect what happened.
-interface PollHints {
-  /** Adds a project to the next round, whether it is already known or not. */
-  add(projectId: number): void
-  /** Records that a webhook reported a pipeline in the project. The project is read once, so that it becomes known. */
-  remember(projectId: number): void
-  /** Returns the hinted projects to read in the next round. If there are too many, the rest wait for a later round. */
-  take(): readonly number[]
-}
-
-/** The maximum number of hinted projects that are read in one round. */
-const maxTaken = 20
-const maxWaiting = 1_000
-/** The maximum number of project IDs from webhooks that are remembered, so that a webhook makes a project due only once. */
-const maxSeen = 10_000
-
-export function createPollHints(): PollHints {
-  const waiting = new Set<number>()
-  const seen = new Set<number>()
-  const add = (projectId: number): void => {
-    if (waiting.size < maxWaiting) waiting.add(projectId)
-  }
-  return {
-    add,
-    remember: projectId => {
-      if (seen.has(projectId) || seen.size >= maxSeen) return
-      seen.add(projectId)
-      add(projectId)
-    },
-    take: () => {
-      const taken = [...waiting].slice(0, maxTaken)
-      for (const projectId of taken) waiting.delete(projectId)
-      return taken
-    },
-  }
-}
 
 // A list of projects that are polled: the projects of a group, or those of which the token's user is a member.
 export interface ProjectList {
@@ -81,8 +50,8 @@ export interface DueOptions {
   readonly isOwn: (path: string | undefined) => boolean
   /** The period in ms, up to the present, that the first read of a project covers. */
   readonly lookback: number
-  /** Runs the requests about one subject, and logs an error if they fail. */
-  readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
+  /** Runs the requests about one subject, and logs an error if they fail. Returns whether they succeeded. */
+  readonly trying: (subject: string, work: () => Promise<void>) => Promise<boolean>
   /** Runs the requests for a list of projects. Returns false if the platform rejected the token: it will reject requests for other lists too. */
   readonly tryingList: (subject: string, work: () => Promise<void>) => Promise<boolean>
 }
@@ -140,16 +109,34 @@ export function createDue(options: DueOptions): Due {
     return found
   }
 
-  /** Returns the project with this id if it is in one of the polled lists. */
+  /**
+   * Looks up a hinted project that is not known yet. Returns it if it is in one of the polled lists. The hint is dropped if the project is not polled
+   * or if the token may not see it. After any other error, the project is looked up again in a later round, after the other hinted projects.
+   */
   async function hinted(id: number): Promise<PlatformProject | undefined> {
+    hints.take(id)
+    if (lists.length === 0) return undefined
     let found: PlatformProject | undefined
-    await trying(`project ${id}`, async () => {
-      const project = await client.project(id, context.call)
-      const ours = options.isOwn(project.path) && lists.some(list => list.has(project))
-      // Paths are compared in lower case, because the platform ignores case.
-      const path = (project.path ?? '').toLowerCase()
-      if (ours && !projects.some(one => one.toLowerCase() === path)) found = project
+    let isHidden = false
+    const isAnswered = await trying(`project ${id}`, async () => {
+      try {
+        found = await client.project(id, context.call)
+      } catch (error) {
+        isHidden = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
+        throw error
+      }
     })
+    if (found === undefined) {
+      if (!isAnswered && !isHidden) hints.add(id)
+      return undefined
+    }
+    const { path } = found
+    const isListed = options.isOwn(path) && lists.some(list => list.has(found as PlatformProject))
+    // Paths are compared in lower case, because the platform ignores case.
+    const isConfigured = projects.some(one => one.toLowerCase() === (path ?? '').toLowerCase())
+    if (!isListed || isConfigured) return undefined
+    // The hint is dropped once the project has been read: the round may end before that.
+    hints.add(id)
     return found
   }
 
@@ -164,10 +151,10 @@ export function createDue(options: DueOptions): Due {
         if (!turns.isDue(facts.id, 1)) continue
         due.set(facts.id, { entry: book.get(facts.id) ?? newEntry(facts.id, first, facts.path), facts })
       }
-      for (const id of hints.take()) {
+      for (const id of hints.next(project => turns.isDue(project, 1))) {
         const known = book.get(id)
         if (known !== undefined) due.set(id, { entry: known })
-        if (known !== undefined || lists.length === 0 || due.has(id)) continue
+        if (known !== undefined || due.has(id)) continue
         const facts = await hinted(id)
         if (facts !== undefined) due.set(id, { entry: newEntry(id, first, facts.path), facts })
       }

@@ -9,7 +9,8 @@
 //
 // Only one replica polls at a time: the one with the lease. Its state is in the store, so polling continues where it stopped after a restart.
 import { createPollContext, type PollContext, type PollContextOptions } from './poll-context.ts'
-import { createDue, rareInterval, projectListsOf, createPollHints, type DueProject } from './poll-due.ts'
+import { createDue, rareInterval, projectListsOf, type DueProject } from './poll-due.ts'
+import { createPollHints } from './poll-hints.ts'
 import { createFairTurns, fairGroupOf } from './fair-turns.ts'
 import { createRounds, type RoundsOptions, type Tried } from './rounds.ts'
 import { createSweep } from './poll-sweep.ts'
@@ -71,6 +72,11 @@ export interface Poller extends Loop {
 const urgentShare = 0.9
 /** The share of a round's requests for the lists of recently active projects. The next round continues with the lists that were not read. */
 const listShare = 0.5
+/**
+ * The average share of all requests for the pipelines of the token's user. The list must be read to its end. If this takes a larger share of one
+ * round, the list is left out of the following rounds.
+ */
+const ownShare = 0.25
 /** The number of projects that are read concurrently. */
 const concurrency = 4
 
@@ -93,6 +99,8 @@ export function createPoller(options: PollerOptions): Poller {
     fairGroup(facts?.path ?? entry.path ?? String(entry.project)),
   )
   let book: PollBook | undefined
+  /** The number of rounds from one read of the own pipelines to the next. */
+  let ownInterval = 1
   let mustEnd = false
   const isEnding = (): boolean => mustEnd || rounds.signal.aborted
 
@@ -138,6 +146,7 @@ export function createPoller(options: PollerOptions): Poller {
   async function look({ entry, facts }: DueProject): Promise<number> {
     const { project } = entry
     const [own, requests] = counted(context)
+    const wasHinted = typeof project === 'number' && hints.take(project)
     const done = await trying(`project ${entry.path ?? project}`, async () => {
       const read = await lookAt(entry, {
         context: own,
@@ -150,16 +159,23 @@ export function createPoller(options: PollerOptions): Poller {
       if (read.found > 0) options.onFound()
       turns.answered(project, read.children)
     })
-    if (!done) turns.failed(project)
+    if (!done) {
+      turns.failed(project)
+      if (wasHinted) hints.add(project)
+    }
     return requests()
   }
 
+  /** Reads the pipelines of the token's user, unless the last read of them used up their share of this round, too. */
   async function lookAtOwn(): Promise<void> {
-    const whole = counters.rounds % rareInterval === 0
+    if (!turns.isDue(ownPipelines, ownInterval)) return
+    const whole = turns.areChildrenDue(ownPipelines, rareInterval)
+    const start = context.requests()
     const outcome = await tried(ownPipelines, async () =>
       readOwnPipelines(context, repositories.ownPipelines, { scope, lookback: options.lookback, whole }),
     )
-    if (outcome === 'answered') turns.answered(ownPipelines, false)
+    ownInterval = Math.max(1, Math.ceil((context.requests() - start) / (allowance * ownShare)))
+    if (outcome === 'answered') turns.answered(ownPipelines, whole)
     else if (!isEnding()) turns.failed(ownPipelines)
     options.onFound()
   }
@@ -197,7 +213,7 @@ export function createPoller(options: PollerOptions): Poller {
     book ??= await openBook(repositories.polledProjects, scope)
     counters.rounds += 1
     const start = context.requests()
-    if (options.ownPipelines && turns.isDue(ownPipelines, 1)) await lookAtOwn()
+    if (options.ownPipelines) await lookAtOwn()
     await lookAll(await due.urgent(book, start + allowance * listShare), start + allowance * urgentShare)
     await lookAll(due.ranLately(book), start + allowance)
     for (const sweep of inTurn(sweeps, counters.rounds)) {

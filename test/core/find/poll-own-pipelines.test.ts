@@ -1,9 +1,10 @@
-// Tests how far back the list of the token's own pipelines is read.
+// Tests how far back the list of the token's own pipelines is read, and how often.
 import { expect, it } from 'vitest'
 import { readOwnPipelines } from '../../../src/core/find/poll-own-pipelines.ts'
 import { Random } from '../../../src/simulator/platform/random.ts'
 import { scenarios } from '../../../src/simulator/platform/scenarios.ts'
 import { hour, minute, openPolledWorld, pollContextOf, type PolledWorld } from './polled-world.ts'
+import { project } from './polled-pipelines.ts'
 
 /** A pipeline that takes half an hour. */
 const plan = {
@@ -46,4 +47,20 @@ it('still reads back to the oldest active pipeline after it has read the whole l
   await read(world)
   const stored = await world.store.runs.get({ instance: world.api.url, pipelineId })
   expect(stored?.run.listed?.facts.status).toBe('success')
+})
+
+it("reads the lists of groups even if the token's own pipelines take more requests than a round may send", async () => {
+  const [busy, other] = [project(1), project(2)]
+  const poll = { groups: ['acme'], ownPipelines: true, interval: minute }
+  await using world = await openPolledWorld({ projects: [busy, other], poll, perMinute: 17, enrich: false })
+  const sweep = { startedAt: world.now(), since: world.now(), count: 0, before: 2, done: true }
+  await world.store.repositories.sweeps.put({ ...sweep, instance: world.api.url, group: 'acme' })
+  // The list must be read back to the oldest active pipeline, which is the first of these.
+  Object.assign(world.lifecycle.create({ ...plan, project: busy }), { status: 'running' })
+  for (let n = 0; n < 420; n += 1)
+    Object.assign(world.lifecycle.create({ ...plan, project: busy }), { status: 'success' })
+  for (let round = 0; round < 3; round += 1) await world.poller.round()
+  const asked = (prefix: string): number => world.api.asked.filter(({ path }) => path.startsWith(prefix)).length
+  expect(asked('/groups/')).toBeGreaterThan(0)
+  expect(asked('/pipelines')).toBeGreaterThan(5)
 })
