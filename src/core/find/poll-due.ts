@@ -50,8 +50,8 @@ export interface DueOptions {
   readonly isOwn: (path: string | undefined) => boolean
   /** The period in ms, up to the present, that the first read of a project covers. */
   readonly lookback: number
-  /** Runs the requests about one subject, and logs an error if they fail. Returns whether they succeeded. */
-  readonly trying: (subject: string, work: () => Promise<void>) => Promise<boolean>
+  /** Runs the requests about one subject, and logs an error if they fail. */
+  readonly trying: (subject: string, work: () => Promise<void>) => Promise<unknown>
   /** Runs the requests for a list of projects. Returns false if the platform rejected the token: it will reject requests for other lists too. */
   readonly tryingList: (subject: string, work: () => Promise<void>) => Promise<boolean>
 }
@@ -116,24 +116,23 @@ export function createDue(options: DueOptions): Due {
   async function hinted(id: number): Promise<PlatformProject | undefined> {
     hints.take(id)
     if (lists.length === 0) return undefined
-    let found: PlatformProject | undefined
-    let isHidden = false
-    const isAnswered = await trying(`project ${id}`, async () => {
+    const lookup: { found?: PlatformProject; isHidden?: boolean } = {}
+    await trying(`project ${id}`, async () => {
       try {
-        found = await client.project(id, context.call)
+        lookup.found = await client.project(id, context.call)
       } catch (error) {
-        isHidden = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
+        lookup.isHidden = error instanceof PlatformError && (error.kind === 'not-found' || error.kind === 'forbidden')
         throw error
       }
     })
+    const { found, isHidden } = lookup
     if (found === undefined) {
-      if (!isAnswered && !isHidden) hints.add(id)
+      if (isHidden !== true) hints.add(id)
       return undefined
     }
-    const { path } = found
-    const isListed = options.isOwn(path) && lists.some(list => list.has(found as PlatformProject))
+    const isListed = options.isOwn(found.path) && lists.some(list => list.has(found))
     // Paths are compared in lower case, because the platform ignores case.
-    const isConfigured = projects.some(one => one.toLowerCase() === (path ?? '').toLowerCase())
+    const isConfigured = projects.some(one => one.toLowerCase() === (found.path ?? '').toLowerCase())
     if (!isListed || isConfigured) return undefined
     // The hint is dropped once the project has been read: the round may end before that.
     hints.add(id)
