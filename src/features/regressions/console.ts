@@ -4,7 +4,7 @@ import { answerOf } from '../../console/access/own-values.ts'
 import { filteredAt, type ConsolePart } from '../../console/console-part.ts'
 import { get } from '../../console/api/api-route.ts'
 import { onOtherPages } from './pages/elsewhere.ts'
-import { ownValue, projectId, text } from '../../console/api/api-queries.ts'
+import { instanceQuery, ownValue, projectId, text } from '../../console/api/api-queries.ts'
 import { previewOf, previewQuery, previewShape, shownRule } from './preview.ts'
 import { regressionsOf, regressionsShape } from './documents.ts'
 import { regressionsPage } from './pages/page.ts'
@@ -12,6 +12,7 @@ import type { RegressionOptions } from './options.ts'
 
 const query = z.object({
   project: projectId,
+  ...instanceQuery.shape,
   own: ownValue,
   job: text('Exact name of a job. If empty, only regressions of pipelines are returned.'),
 })
@@ -36,14 +37,17 @@ export function regressionsConsole(options: RegressionOptions): ConsolePart {
         '/trends/regressions',
         'Regressions, where a pipeline or job became slower or less reliable: unresolved ones, and those resolved in the last 100 days, for all projects or one project.',
         { query, answer: regressionsShape },
-        async ({ project, job, own: value }) =>
-          answerOf(parts, value, async of => ({ regressions: await regressionsOf(of, { projectId: project, job }) })),
+        async ({ project, instance, job, own: value }) =>
+          answerOf(parts, value, async of => ({
+            regressions: await regressionsOf(of, { instance, projectId: project, job }),
+          })),
       ),
       get(
         '/trends/regressions/preview/:projectId',
         'The regressions that a rule would have flagged in a project, judged by its stored pipelines. Changes nothing.',
-        { query: previewQuery, answer: previewShape },
-        async ({ projectId, ...asked }) => previewOf(parts, projectId, shownRule(asked, options.regressions), options),
+        { query: previewQuery.extend(instanceQuery.shape), answer: previewShape },
+        async ({ projectId, instance, ...asked }) =>
+          previewOf(parts, { projectId, instance }, shownRule(asked, options.regressions), options),
       ),
     ],
   }

@@ -62,16 +62,24 @@ export const previewShape = z.object({
 })
 export type ShownPreview = Shaped<typeof previewShape>
 
+/** A project by its ID, and by its instance if several instances have a project with this ID. */
+export interface PreviewedProject {
+  readonly projectId: number
+  readonly instance?: string | undefined
+}
+
 /** Returns an empty preview for a hidden project, and for a project without figures from the last 30 days. Reads a limited number of pipelines. */
 export async function previewOf(
   parts: Pick<PagesSources, 'on' | 'now'>,
-  projectId: number,
+  { projectId, instance }: PreviewedProject,
   rule: ShownRule,
   options: RegressionOptions,
 ): Promise<ShownPreview> {
   const now = parts.now()
   const judging = parts.on(judgingOn)
-  const project = (await judging.projects(now - 30 * day)).find(one => one.projectId === projectId)
+  const project = (await judging.projects(now - 30 * day)).find(
+    one => one.projectId === projectId && (instance === undefined || one.instance === instance),
+  )
   if (project === undefined) return { pipelines: 0, rule, found: [] }
   const { found, pipelines, backTo } = await judgeProject(judging, project, now, {
     rule: ruleOf({ ...rule, slowerBy: rule.slowerBy * 1_000 }),

@@ -23,7 +23,7 @@ export function judgeOf(
 /** Returns the regressions that the default rule would have flagged in a project, including those of the sections of its jobs. */
 export async function previewIn(store: Store, projectId: number, now: Millis, scope: Scope = everything) {
   const { on } = store.reads(scope)
-  return previewOf({ on, now: () => now }, projectId, shownRule({}, defaults), {
+  return previewOf({ on, now: () => now }, { projectId }, shownRule({}, defaults), {
     regressions: defaults,
     ...{ job: { sections: ['all'] } },
   })

@@ -43,13 +43,13 @@ export const onOtherPages = [
       const all = await regressionsOf(parts, { instance, projectId, group, job, since })
       return { regressions: all.filter(one => branch === undefined || one.branch === branch) }
     },
-    card: ({ regressions }, { projectId, group, own }, context) =>
+    card: ({ regressions }, { instance, projectId, group, own }, context) =>
       card(
         'Regressions',
         regressionTable(regressions, context, 'Nothing became slower or less reliable in this period.'),
         {
           aside: html`<a
-            href="${addressWith(`${context.base}/trends/regressions`, { project: projectId ?? group, own })}"
+            href="${addressWith(`${context.base}/trends/regressions`, { instance, project: projectId ?? group, own })}"
             >Show all, or try a rule</a
           >`,
         },

@@ -5,10 +5,10 @@ import { counted, minute } from '../../../console/layout/format.ts'
 import { html, type Content, type Html } from '../../../console/layout/html.ts'
 import { askedRule, previewOf, shownRule, type ShownPreview, type ShownRule } from '../preview.ts'
 import { regressionsOf } from '../documents.ts'
-import { trendsIn } from '../../trends/port.ts'
+import { linkedInstance, trendsIn } from '../../trends/port.ts'
 import { regressionTable } from './list.ts'
 import { ofOwn, unknownOwn } from '../../../console/layout/scope-heading.ts'
-import { given, groupIn, wholeNumber } from '../../../console/layout/address.ts'
+import { addressWith, given, groupIn, wholeNumber } from '../../../console/layout/address.ts'
 import type { PagesParts, PagesSettings } from '../../../console/ports.ts'
 import type { RegressionOptions } from '../options.ts'
 
@@ -21,22 +21,23 @@ export async function regressionsPage(
   context: RequestContext,
 ): Promise<Page> {
   const { query, now, base } = context
-  const projectId = wholeNumber(query.get('project') ?? '')
+  const { projectId, instance } = projectIn(query)
   const group = groupIn(query)
   const own = given(query, 'own')
   const rule = shownRule(askedRule(query), options.regressions)
   const [flagged, preview, projects] = await Promise.all([
-    regressionsOf(parts, { projectId, group, since: now - shownFor }),
-    projectId === undefined ? undefined : previewOf(parts, projectId, rule, options),
+    regressionsOf(parts, { instance, projectId, group, since: now - shownFor }),
+    projectId === undefined ? undefined : previewOf(parts, { projectId, instance }, rule, options),
     trendsIn(parts).projects('runs', { step: day, since: now - shownFor, until: now + day }, 200),
   ])
-  const names = projects.map(one => ({ id: one.projectId, name: one.project }))
-  const project = names.find(({ id }) => id === projectId)?.name ?? preview?.project
+  const isAsked = (one: Pick<Choice, 'projectId' | 'instance'>): boolean =>
+    one.projectId === projectId && (instance === undefined || one.instance === instance)
+  const project = preview?.project ?? projects.find(isAsked)?.project
   const of = [project ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
     title: 'Regressions',
     content: html`
-      ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${base}/trends?project=${projectId}">${project}</a>`]))}
+      ${crumbs(html`<a href="${base}/trends">Trends</a>`, ...(project === undefined ? [] : [html`<a href="${addressWith(`${base}/trends`, { instance, project: projectId })}">${project}</a>`]))}
       <div class="page-head">
         <h1>Regressions${of !== '' && html` of ${of}`}</h1>
       </div>
@@ -47,25 +48,38 @@ export async function regressionsPage(
         ${!options.regressions.enabled && 'No new runs are judged, because PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy }))}
-      ${card('What a rule would have flagged', html`${previewForm({ base, projectId, rule, names })} ${previewed(preview, projectId, context)}`)}
+      ${card('What a rule would have flagged', html`${previewForm({ base, rule, projects, isAsked })} ${previewed(preview, projectId, context)}`)}
     `,
   }
 }
 
-interface Form {
-  readonly base: string
-  readonly projectId: number | undefined
-  readonly rule: ShownRule
-  readonly names: readonly { readonly id: number; readonly name: string }[]
+/** Returns the project in the query: `project` is its ID, for a project chosen in the form with the instance after a space. */
+function projectIn(query: URLSearchParams) {
+  const [, id = '', chosen] = /^(\d+)(?: (.+))?$/.exec(query.get('project') ?? '') ?? []
+  return { projectId: wholeNumber(id), instance: chosen ?? given(query, 'instance') }
 }
 
-function previewForm({ base, projectId, rule, names }: Form): Html {
+interface Choice {
+  readonly projectId: number
+  readonly instance: string
+  readonly project: string
+}
+
+interface Form {
+  readonly base: string
+  readonly rule: ShownRule
+  readonly projects: readonly Choice[]
+  readonly isAsked: (one: Choice) => boolean
+}
+
+function previewForm({ base, rule, projects, isAsked }: Form): Html {
+  const instanceOf = linkedInstance(projects)
   const field = (name: string, label: string, value: number): Html =>
     html`<label>${label}<input name="${name}" value="${value}" inputmode="numeric" autocomplete="off" /></label>`
   return html`<form class="filters" method="get" action="${base}/trends/regressions" aria-label="Try a rule">
     <label class="wide"
       >Project<select name="project">
-        ${names.map(({ id, name }) => html`<option value="${id}" ${id === projectId && html` selected`}>${name}</option>`)}
+        ${projects.map(one => html`<option value="${[one.projectId, instanceOf(one)].join(' ').trim()}" ${isAsked(one) && html` selected`}>${one.project}</option>`)}
       </select></label
     >
     ${field('slower', 'Slower by, %', rule.slower)} ${field('slower_by', 'and by, seconds', rule.slowerBy)}

@@ -59,7 +59,7 @@ export function trendsPage(
               </details>`
       }
       ${timeline !== undefined && timelineCard(timeline, context)}
-      ${trendParts.of(parts).map(one => one.card(trends, { projectId: project?.id, group, own }, context))}
+      ${trendParts.of(parts).map(one => one.card(trends, { instance: trends.instance, projectId: project?.id, group, own }, context))}
       ${job === undefined && card('Jobs', html`${orderChoice(trends, base)} ${jobsTable(trends, base)}`)}
       ${
         project === undefined &&
