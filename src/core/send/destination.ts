@@ -1,6 +1,6 @@
 // A destination as `core/send` needs it: the endpoint of each signal, and its credentials.
 import type { Encode } from './messages.ts'
-import type { Secret } from '../../lib/secret.ts'
+import { Secret } from '../../lib/secret.ts'
 import type { Route, Subject } from '../../model/route.ts'
 import type { Signal } from '../store/ports/outbox.ts'
 
@@ -69,4 +69,18 @@ export interface Bearer {
   current(): Secret | undefined
   /** Reads the token again from its source. Never rejects. */
   reload(): Promise<unknown>
+}
+
+/**
+ * Returns the bearer tokens with which a destination's requests are sent now: its own token or, if it has none, those in the `Authorization` headers
+ * of its signals.
+ */
+export function bearerTokensOf({ bearer, signals }: Pick<Destination, 'bearer' | 'signals'>): Secret[] {
+  const own = bearer?.current()
+  if (own !== undefined) return [own]
+  const inHeaders = Object.values(signals)
+    .flatMap(({ headers }) => Object.entries(headers))
+    .filter(([name]) => name.toLowerCase() === 'authorization')
+    .flatMap(([, value]) => /^bearer +(\S+)$/i.exec(value.reveal())?.[1] ?? [])
+  return [...new Set(inHeaders)].map(value => new Secret(value))
 }

@@ -5,7 +5,7 @@ import { createIngestTokens, type IngestTokens } from './client.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
 import { elapsed, type Clock } from '../../lib/clock.ts'
 import type { Gauges, Surroundings } from '../../daemon/feature.ts'
-import type { Proxies } from '../../core/send/destination.ts'
+import { bearerTokensOf, type Destination, type Proxies } from '../../core/send/destination.ts'
 import type { TokenOptions } from './options.ts'
 
 /** The timeout of one request, ms. */
@@ -72,11 +72,16 @@ export async function checkEnforcement(
   try {
     const isOn = await ask(async instance => instance.enforcement())
     if (!isOn) return report('fine', 'Enforcement is off: telemetry needs no token.')
-    const without = destinations.filter(({ bearer }) => bearer?.current() === undefined).map(({ name }) => `"${name}"`)
-    if (without.length === 0) return report('fine', 'Enforcement is on, and every destination has a token.')
+    const without = destinations.filter(destination => bearerTokensOf(destination).length === 0)
+    // A destination on another host is probably another backend, which needs no ingest token. But some destination must have one.
+    const { hostname } = new URL(options.observability.url ?? '')
+    const isHere = ({ signals }: Destination): boolean =>
+      Object.values(signals).some(({ url }) => new URL(url).hostname === hostname)
+    const dropped = without.length === destinations.length ? without : without.filter(isHere)
+    if (dropped.length === 0) return report('fine', 'Enforcement is on, and the daemon sends a token.')
     return report(
       'failure',
-      `Enforcement is on, and telemetry is dropped because these destinations have no token: ${without.join(', ')}.`,
+      `Enforcement is on, and telemetry is dropped because these destinations have no token: ${dropped.map(({ name }) => `"${name}"`).join(', ')}.`,
       'Create one with `pipespan tokens create`, and set it as the destination’s token.',
     )
   } catch (error) {

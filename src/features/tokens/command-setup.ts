@@ -3,7 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { complain, exitCode, type Terminal } from '../../lib/terminal.ts'
 import { createIngestTokens } from './client.ts'
-import { createProver } from './otlp-proof.ts'
+import { createProver, type Prove } from './otlp-proof.ts'
 import { dispatcherFor } from '../../core/send/otlp-http.ts'
 import { Misconfigured } from '../../lib/command-line.ts'
 import { parseTarget } from './target.ts'
@@ -12,7 +12,7 @@ import { awayStore, rotationStore } from './rotation-store.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { Surroundings } from '../../daemon/feature.ts'
 import type { CommandSurroundings, ConfiguredLine } from '../../daemon/feature-commands.ts'
-import type { Destination } from '../../core/send/destination.ts'
+import { bearerTokensOf, type Destination } from '../../core/send/destination.ts'
 import type { TokenOptions } from './options.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 import type { RotationParts } from './rotation-session.ts'
@@ -36,13 +36,19 @@ export function refuse(terminal: Terminal, reason: string): number {
 
 /** The parts that the token commands use. Tokens are tested at the OTLP endpoint that the daemon exports to. */
 export interface TokensSetup extends Pick<RotationParts, 'instance' | 'prove' | 'store' | 'clock'> {
-  /** Returns the token that the daemon currently sends to the OTLP endpoint, read from its variable or file. */
-  readonly currentToken: () => Secret | undefined | Promise<Secret | undefined>
-  /** Returns the current tokens of all the daemon's destinations. */
-  readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
+  readonly senders: readonly TokenSender[]
   readonly tokenFiles: readonly string[]
   /** The timeout of one request to the Kubernetes API, ms. */
   readonly timeoutMs: number
+}
+
+/** One of the daemon's destinations, with the tokens that it sends there. */
+export interface TokenSender {
+  /** The name of the destination. */
+  readonly name: string
+  /** Returns the current tokens, read from variables or files. */
+  readonly tokens: () => readonly Secret[] | Promise<readonly Secret[]>
+  readonly prove: Prove
 }
 
 /** The timeout of one request, ms. */
@@ -78,22 +84,21 @@ export async function withTokens(
     ...{ url, apiKey: () => apiKey.current(), dispatcher: toInstance, timeoutMs },
     retryClock: systemClock,
   })
-  const { prove, close } = proverOf(destination)
+  const provers = new Map(destinations.map(one => [one, proverOf(one)]))
   const store = await storeOf(config, openStore, terminal)
   const open = store === 'away' ? undefined : store
   try {
     return await command({
       instance,
-      prove,
-      currentToken: () => destination.bearer?.current(),
-      tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
+      prove: proverOf(destination).prove,
+      senders: [...provers].map(([one, { prove }]) => ({ name: one.name, tokens: () => bearerTokensOf(one), prove })),
       tokenFiles: destinations.flatMap(({ bearer }) => bearer?.file ?? []),
       store: store === 'away' ? awayStore : store && rotationStore(store.repositories),
       clock: systemClock,
       timeoutMs,
     })
   } finally {
-    await Promise.all([toInstance.destroy(), close(), open?.close()])
+    await Promise.all([toInstance.destroy(), ...[...provers.values()].map(async ({ close }) => close()), open?.close()])
   }
 }
 

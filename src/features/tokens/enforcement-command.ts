@@ -1,9 +1,10 @@
 // `pipespan enforcement status | on | off`: shows or sets whether the observability instance drops telemetry without a valid token.
 import type { Proof } from './otlp-proof.ts'
+import { plainLine } from '../../lib/plain-text.ts'
 import { print, type Terminal, printJson } from '../../lib/terminal.ts'
-import { refuse, tokensExit, type TokensSetup } from './command-setup.ts'
+import { refuse, tokensExit, type TokenSender, type TokensSetup } from './command-setup.ts'
 
-type EnforcementSetup = Pick<TokensSetup, 'instance' | 'prove' | 'currentToken'>
+type EnforcementSetup = Pick<TokensSetup, 'instance' | 'senders'>
 
 interface EnforcementAction {
   readonly action: 'status' | 'on' | 'off'
@@ -35,26 +36,48 @@ function show(enabled: boolean, json: boolean, terminal: Terminal): number {
 }
 
 /**
- * Turns enforcement on, or returns why it was not turned on. While it is off, an endpoint may accept any token, so the token is tested again
- * immediately afterwards. If the token is then rejected, enforcement is turned off again.
+ * Turns enforcement on, or returns why it was not turned on. While it is off, an endpoint may accept any token, so every token is tested again
+ * immediately afterwards. If one is then rejected, enforcement is turned off again.
  */
-async function turnOnSafely({ instance, prove, currentToken }: EnforcementSetup): Promise<string | undefined> {
-  const token = await currentToken()
-  if (token === undefined) {
+async function turnOnSafely({ instance, senders }: EnforcementSetup): Promise<string | undefined> {
+  const tests = await testsOf(senders)
+  if (tests.length === 0) {
     return 'Enforcement is unchanged: the daemon has no token, and all it sends would be dropped. Create one with `pipespan tokens create --target`, or repeat with --force.'
   }
-  const before = await prove(token)
-  if (before.kind !== 'accepted') return `Enforcement is unchanged: ${reasonOf(before)}`
+  const before = await firstFailure(tests)
+  if (before !== undefined) return `Enforcement is unchanged: ${before}`
   const wasOn = await instance.enforcement()
   await instance.setEnforcement(true)
-  const after = await prove(token)
-  if (after.kind === 'accepted' || wasOn) return undefined
+  const after = await firstFailure(tests)
+  if (after === undefined || wasOn) return undefined
   await instance.setEnforcement(false)
-  return `Enforcement was turned on and off again at once: ${reasonOf(after)}`
+  return `Enforcement was turned on and off again at once: ${after}`
 }
 
-function reasonOf(proof: Exclude<Proof, { kind: 'accepted' }>): string {
+interface TokenTest {
+  /** The name of the destination. */
+  readonly name: string
+  readonly run: () => Promise<Proof>
+}
+
+async function testsOf(senders: readonly TokenSender[]): Promise<TokenTest[]> {
+  const tests = senders.map(async ({ name, tokens, prove }) =>
+    (await tokens()).map(token => ({ name, run: async () => prove(token) })),
+  )
+  return (await Promise.all(tests)).flat()
+}
+
+async function firstFailure(tests: readonly TokenTest[]): Promise<string | undefined> {
+  for (const { name, run } of tests) {
+    const proof = await run()
+    if (proof.kind !== 'accepted') return reasonOf(name, proof)
+  }
+  return undefined
+}
+
+function reasonOf(destination: string, proof: Exclude<Proof, { kind: 'accepted' }>): string {
+  const endpoint = `the OTLP endpoint of "${plainLine(destination)}"`
   return proof.kind === 'refused'
-    ? `the OTLP endpoint does not accept the daemon's token (${proof.status}). Rotate it with \`pipespan tokens rotate\`, or repeat with --force.`
-    : `the OTLP endpoint does not say whether it accepts the daemon's token (${proof.reason}). Check the endpoint, or repeat with --force.`
+    ? `${endpoint} does not accept the daemon's token (${proof.status}). Rotate it with \`pipespan tokens rotate\`, or repeat with --force.`
+    : `${endpoint} does not indicate whether it accepts the daemon's token (${proof.reason}). Check the endpoint, or repeat with --force.`
 }

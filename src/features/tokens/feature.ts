@@ -8,6 +8,7 @@ import { createIngestTokens } from './client.ts'
 import { createTokenReport } from './daemon-token-report.ts'
 import { daemonReports } from './documents.ts'
 import { feature, type Surroundings } from '../../daemon/feature.ts'
+import { bearerTokensOf } from '../../core/send/destination.ts'
 import { checkEnforcement, ingestGauges, ingestMetrics, instanceOf } from './asked-instance.ts'
 import { requestsAnHour } from '../../model/inventory.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -31,7 +32,7 @@ export const tokens = feature({
       create: (_, { store, destinations, clock, log }) =>
         createTokenReport({
           ...{ reports: store.repositories.of(daemonReports), clock, log },
-          tokens: () => destinations.flatMap(({ bearer }) => bearer?.current() ?? []),
+          tokens: () => destinations.flatMap(bearerTokensOf),
         }),
     },
   ],

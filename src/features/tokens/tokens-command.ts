@@ -169,11 +169,11 @@ function useOf(id: string, { journals, used, isComplete }: UseEvidence): TokenUs
 }
 
 /** Collects the evidence for which tokens are in use: journals in the store and next to token files, and daemons' reports. */
-async function evidenceOf({ store, tokenFiles, tokens, instance }: TokensSetup): Promise<UseEvidence> {
+async function evidenceOf({ store, tokenFiles, senders, instance }: TokensSetup): Promise<UseEvidence> {
   const kept = await Promise.all([store?.journals(), store?.tokenReports()]).catch(() => 'away' as const)
   const [copies = [], reports = []] = kept === 'away' ? [] : kept
   const beside = await Promise.all(tokenFiles.map(async file => (await createFileTarget(file).peek()).journal ?? []))
-  const current = await tokens()
+  const current = (await Promise.all(senders.map(async ({ tokens }) => tokens()))).flat()
   return {
     journals: [...copies, ...beside.flat()].filter(found => found.instance === instance.url),
     used: new Set([...reports.map(report => report.tokenFingerprint), ...current.map(fingerprintOf)]),

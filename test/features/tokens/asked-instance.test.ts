@@ -1,9 +1,17 @@
 // Tests the daemon's requests to an observability instance: for its token gauges, and for the enforcement state, which a page does not wait for.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { good } from '../../daemon/configuration/given.ts'
-import { enforcementOf, ingestGauges, instanceOf } from '../../../src/features/tokens/asked-instance.ts'
+import {
+  checkEnforcement,
+  enforcementOf,
+  ingestGauges,
+  instanceOf,
+} from '../../../src/features/tokens/asked-instance.ts'
 import type { TokenOptions } from '../../../src/features/tokens/options.ts'
+import { Secret } from '../../../src/lib/secret.ts'
+import type { Destination } from '../../../src/core/send/destination.ts'
+import type { Surroundings } from '../../../src/daemon/feature.ts'
 import { startInstance } from '../../support/observability-instance.ts'
 
 function optionsOf(env: Record<string, string> = {}): TokenOptions {
@@ -67,3 +75,26 @@ it.each([{}, { PIPESPAN_OBSERVABILITY_URL: 'https://observability.example.com' }
     expect(enforcementOf(optionsOf(env), {}, { now: () => 0, sleep: async () => undefined })).toBeUndefined()
   },
 )
+
+describe('the check of enforcement', () => {
+  const destination = (name: string, url: string, authorization?: string): Destination => {
+    const headers = authorization === undefined ? {} : { authorization: new Secret(authorization) }
+    return { name, signals: { traces: { url, headers, timeoutMs: 1_000, compression: 'none' } } }
+  }
+  const check = async (options: TokenOptions, ...destinations: Destination[]): Promise<string> =>
+    (await checkEnforcement(options, { destinations, proxies: {} } as unknown as Surroundings)).level
+
+  it('accepts a token in an Authorization header', async () => {
+    const { instance, options } = await openInstance()
+    expect(await check(options, destination('default', instance.otlpUrl, 'Bearer an-ingest-token'))).toBe('fine')
+    expect(await check(options, destination('default', instance.otlpUrl, 'Basic dXNlcjpwYXNz'))).toBe('failure')
+  })
+
+  it('requires a token only of destinations on the host of the instance, and of at least one destination', async () => {
+    const { instance, options } = await openInstance()
+    const here = destination('default', instance.otlpUrl, 'Bearer an-ingest-token')
+    expect(await check(options, here, destination('tempo', 'http://tempo.example:4318/v1/traces'))).toBe('fine')
+    expect(await check(options, here, destination('second', instance.otlpUrl))).toBe('failure')
+    expect(await check(options, destination('tempo', 'http://tempo.example:4318/v1/traces'))).toBe('failure')
+  })
+})

@@ -1,4 +1,4 @@
-// Tests at which destination the token commands test a token.
+// Tests at which destination the token commands test a token, and which tokens they count as in use.
 import path from 'node:path'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
@@ -30,3 +30,17 @@ it.each(['folder', 'link'])(
     expect(first.exports).toEqual({ accepted: 0, refused: 0 })
   },
 )
+
+it('does not revoke a token that the daemon sends in an Authorization header, unless --force is given', async () => {
+  const instance = closeAfterTest(await startInstance())
+  const [used] = [instance.add('pipespan'), instance.add('other')]
+  const env = {
+    PIPESPAN_OBSERVABILITY_URL: instance.url,
+    PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+    OTEL_EXPORTER_OTLP_ENDPOINT: instance.url,
+    OTEL_EXPORTER_OTLP_HEADERS: `Authorization=Bearer%20${used.value}`,
+    PIPESPAN_STORE_URL: `sqlite:${path.join(temporaryFolder(), 'pipespan.db')}`,
+  }
+  expect((await runCommand(['tokens', 'revoke', String(used.id)], env)).code).toBe(5)
+  expect((await runCommand(['tokens', 'revoke', String(used.id), '--force'], env)).code).toBe(0)
+})

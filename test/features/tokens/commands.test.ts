@@ -7,6 +7,7 @@ import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { PassThrough } from 'node:stream'
 import { enforcementCommand } from '../../../src/features/tokens/enforcement-command.ts'
 import { tokensCommand, type TokensAction } from '../../../src/features/tokens/tokens-command.ts'
+import type { TokenSender } from '../../../src/features/tokens/command-setup.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { Secret, fingerprintOf } from '../../../src/lib/secret.ts'
 import { createIngestTokens } from '../../../src/features/tokens/client.ts'
@@ -21,6 +22,8 @@ let file: string
 let store: MemoryStore
 /** All token values that were ever valid. */
 let values: Set<string>
+/** The destinations after the first one, which is the instance. */
+let others: TokenSender[]
 
 beforeEach(async () => {
   instance = closeAfterTest(await startInstance({ times: true }))
@@ -28,6 +31,7 @@ beforeEach(async () => {
   file = path.join(folder, 'token')
   store = createMemoryStore()
   values = new Set([instance.apiKey])
+  others = []
 })
 
 async function currentToken(): Promise<Secret | undefined> {
@@ -36,11 +40,12 @@ async function currentToken(): Promise<Secret | undefined> {
 }
 
 function setup() {
+  const prove = createProver({ url: instance.otlpUrl, timeoutMs: 60_000 })
+  const tokens = async (): Promise<Secret[]> => [await currentToken()].flatMap(token => token ?? [])
   return {
     instance: createIngestTokens({ url: instance.url, apiKey: () => new Secret(instance.apiKey), timeoutMs: 60_000 }),
-    prove: createProver({ url: instance.otlpUrl, timeoutMs: 60_000 }),
-    currentToken,
-    tokens: async () => [await currentToken()].flatMap(token => token ?? []),
+    prove,
+    senders: [{ name: 'default', tokens, prove }, ...others],
     tokenFiles: [file],
     store,
     clock: systemClock,
@@ -289,6 +294,15 @@ describe('the command `pipespan enforcement`', () => {
       code: 5,
       err: expect.stringContaining('responded with 503') as unknown,
     })
+    expect(instance.enforced).toBe(false)
+  })
+
+  it("does not enable enforcement if an endpoint rejects another destination's token, and names that destination", async () => {
+    instance.enforced = false
+    await writeFile(file, instance.add('pipespan').value)
+    const prove: TokenSender['prove'] = async () => ({ kind: 'refused', status: 401 })
+    others = [{ name: 'archive', tokens: () => [new Secret('an-expired-token')], prove }]
+    expect(await enforcement('on')).toMatchObject({ code: 5, err: expect.stringContaining('"archive"') as unknown })
     expect(instance.enforced).toBe(false)
   })
 
