@@ -1,6 +1,7 @@
 // Declares the commands for operating a daemon: `pipespan inbox`, `dead-letters`, `held`, `migrate` and `store`.
 import { chosen, example, wholeNumber, withIds, type CommandLine } from '../lib/command-line.ts'
 import { requireConfig, withStore } from './configuration.ts'
+import { withListOptions, type ListOptions } from './list-limit.ts'
 import type { Config } from '../daemon/configuration/options.ts'
 import type { ProfileName } from '../daemon/profile.ts'
 import type { SharedStore } from '../core/store/ports/store.ts'
@@ -23,15 +24,11 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
 
   const inbox = program.command('inbox').description('deliveries that could not be decoded')
   example(
-    inbox
-      .command('list')
-      .description('list quarantined deliveries, newest first')
-      .option('--json', 'print JSON, for scripts', false)
-      .action(
-        onStore(async ({ store }, options: Json) =>
-          (await import('./inbox.ts')).inboxList(store.quarantine, terminal, options),
-        ),
+    withListOptions(inbox.command('list').description('list quarantined deliveries, newest first')).action(
+      onStore(async ({ store }, options: ListOptions) =>
+        (await import('./inbox.ts')).inboxList(store.quarantine, terminal, options),
       ),
+    ),
     'pipespan inbox list',
   )
   example(
@@ -57,15 +54,13 @@ export function addOperatingCommands({ program, terminal, file, answer }: Comman
 
   const dead = program.command('dead-letters').description('exports that a backend refused for good')
   example(
-    dead
-      .command('list')
-      .description("list dead letters with the backend's message, newest first")
-      .option('--json', 'print JSON, for scripts', false)
-      .action(
-        onStore(async ({ store }, options: Json) =>
-          (await import('./dead-letters.ts')).deadLettersList(store.outbox, terminal, options),
-        ),
+    withListOptions(
+      dead.command('list').description("list dead letters with the backend's message, newest first"),
+    ).action(
+      onStore(async ({ store }, options: ListOptions) =>
+        (await import('./dead-letters.ts')).deadLettersList(store.outbox, terminal, options),
       ),
+    ),
     'pipespan dead-letters list',
   )
   example(

@@ -2,17 +2,18 @@
 import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { messageAsJson } from '../core/send/shown-message.ts'
+import { complainIfCut, type ListOptions } from './list-limit.ts'
 import type { DeadLetter, Outbox } from '../core/store/ports/outbox.ts'
-
-const maxListed = 200
 
 export async function deadLettersList(
   exports: Outbox,
   terminal: Terminal,
-  options: { json: boolean },
+  { json, limit }: ListOptions,
 ): Promise<number> {
-  const letters = await exports.deadLetters(maxListed)
-  if (options.json) {
+  const [letters, queues] = await Promise.all([exports.deadLetters(limit), exports.queues()])
+  const count = queues.reduce((sum, { dead }) => sum + dead, 0)
+  complainIfCut(terminal, letters.length, count)
+  if (json) {
     printJson(terminal, letters.map(asJson))
     return exitCode.done
   }

@@ -1,21 +1,21 @@
 // `pipespan inbox list|show|retry`: shows and retries deliveries that could not be decoded.
 import { plainJson, plainLine } from '../lib/plain-text.ts'
 import { complain, exitCode, print, table, type Terminal, printJson } from '../lib/terminal.ts'
+import { complainIfCut, type ListOptions } from './list-limit.ts'
 import type { Quarantine } from '../core/store/ports/quarantine.ts'
-
-const maxListed = 200
 
 export async function inboxList(
   quarantine: Quarantine,
   terminal: Terminal,
-  options: { json: boolean },
+  { json, limit }: ListOptions,
 ): Promise<number> {
-  const quarantined = await quarantine.list(maxListed)
-  if (options.json) {
+  const [quarantined, count] = await Promise.all([quarantine.list(limit), quarantine.count()])
+  complainIfCut(terminal, quarantined.length, count)
+  if (json) {
     printJson(terminal, { quarantined: quarantined.map(one => ({ ...one, receivedAt: iso(one.receivedAt) })) })
     return exitCode.done
   }
-  print(terminal, `${quarantined.length} could not be decoded.`)
+  print(terminal, `${count} could not be decoded.`)
   if (quarantined.length === 0) return exitCode.done
   const rows = quarantined.map(({ id, receivedAt, event, size, version, reason }) => [
     String(id),
