@@ -45,6 +45,13 @@ export function takingInExercise(name: string, bench: () => Promise<Bench>): voi
       expect(await takeKeys(store, 'a')).toEqual([true])
     })
 
+    it('recognises a delivery key even if the clock was set back over midnight in the meantime', async () => {
+      here.move(day - (here.now() % day) + 30_000)
+      expect(await takeKeys(store, 'a')).toEqual([true])
+      here.move(-60_000)
+      expect(await takeKeys(store, 'a')).toEqual([false])
+    })
+
     it('drops old delivery keys when it prunes, day by day', async () => {
       await takeKeys(store, 'a')
       here.move(day + 1)

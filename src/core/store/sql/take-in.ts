@@ -22,7 +22,7 @@ const insertKeys = forRows(
   ON CONFLICT (key) DO UPDATE SET seen_at = excluded.seen_at WHERE delivery_keys.seen_at < excluded.seen_at - ${keyMemory}
   RETURNING key`,
   `INSERT INTO delivery_keys (key, seen_at) SELECT ?1, ?2
-   WHERE NOT EXISTS (SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at IN (${daysBefore('?2')})) RETURNING key`,
+   WHERE NOT EXISTS (SELECT 1 FROM delivery_keys WHERE key = ?1 AND seen_at IN (${daysAround('?2')})) RETURNING key`,
 )
 
 /**
@@ -41,8 +41,9 @@ function* rememberKeys(keys: readonly (string | undefined)[], { now }: Within): 
   return keys.map(key => key === undefined || isFresh.delete(key))
 }
 
-function daysBefore(today: string): string {
-  return Array.from({ length: keyMemory / oneDay + 1 }, (_, ago) => `${today} - ${ago * oneDay}`).join(', ')
+/** The days on which a known key may have been stored. Tomorrow is one of them, because the clock may have been set back over midnight. */
+function daysAround(today: string): string {
+  return Array.from({ length: keyMemory / oneDay + 2 }, (_, ago) => `${today} + ${(1 - ago) * oneDay}`).join(', ')
 }
 
 /** Takes in received deliveries. Returns for each delivery whether it was new. */
