@@ -192,7 +192,7 @@ async function play(
   const missing = [...platform.state.pipelines.values()].flatMap(({ id, status }) =>
     book.statuses.get(id) === status ? [] : [id],
   )
-  const message = `Pipelines ${missing.join(', ')} have not arrived; ${sent - accepted} webhooks were not accepted.`
+  const message = `Pipelines that have not arrived: ${missing.join(', ')}. The daemon did not accept ${counted(sent - accepted, 'webhook')}.`
   return fail(message, daemon, terminal)
 }
 
@@ -233,7 +233,7 @@ async function allArrived(
 function healed(platform: LivePlatform, { statuses }: TraceBook, reported: ReportedEnds): string {
   const found = [...statuses].filter(([id, status]) => !reported.has(id, status)).length
   const ends = found === 0 ? '' : `, including those for the end of ${counted(found, 'pipeline')}`
-  return `Another ${counted(platform.counts.lost, 'webhook')} were dropped on purpose${ends}; the poller found what was missing.`
+  return `The platform dropped another ${counted(platform.counts.lost, 'webhook')} on purpose${ends}; the poller found what was missing.`
 }
 
 function drawer(

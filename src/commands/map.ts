@@ -123,7 +123,7 @@ function explanationOf({ pipeline }: Chunk): string {
 }
 
 function leftOut(jobs: number): string {
-  return `${jobs} jobs without a usable id or status were left out.`
+  return `Jobs left out, because they have no usable id or status: ${jobs}.`
 }
 
 function snapshot(run: Run, config: Config<ProfileName>): Chunk {

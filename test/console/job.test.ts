@@ -85,6 +85,8 @@ describe('the sections of a job', () => {
       'Times are whole seconds: the runner does not write timestamps into its log.',
     ])
     expect(aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 0 })).toEqual([])
+    const [one] = aboutSections({ jobId: 1, start: 0, end: 100, sections: [section(1)], left: 1 })
+    expect(one).toMatch(/^At least 1 more section is left out:/)
   })
 })
 

@@ -1,7 +1,7 @@
 // A job's log sections as nested rows of a waterfall. The functions in this file are pure.
 import { z } from 'zod'
 import { millis, ms, type Shaped } from '../layout/shape.ts'
-import { duration, number } from '../layout/format.ts'
+import { counted, duration } from '../layout/format.ts'
 import type { JobInside, Section } from '../../model/inside.ts'
 import type { WaterfallRow } from '../waterfall/waterfall-row.ts'
 
@@ -83,7 +83,7 @@ export function aboutSections({ sections, left }: JobSections): string[] {
   const isCoarse = sections.some(({ clock }) => clock === 'marker')
   return [
     left > 0
-      ? `At least ${number(left)} more sections are left out: at most 200 sections are stored for a job, and at most 170 of these can come from its scripts.`
+      ? `At least ${counted(left, 'more section is', 'more sections are')} left out: at most 200 sections are stored for a job, and at most 170 of these can come from its scripts.`
       : '',
     shift > 0
       ? `Times were shifted by up to ${duration(shift)} to fit the times of the job, because the runner’s clock differs from the platform’s.`

@@ -82,7 +82,8 @@ function bothWaterfalls(pipeline: RunCard, other: RunCard, context: RequestConte
   })}${
     jobs > 0 &&
     html`<p class="dim">
-      ${number(jobs)} of ${counted(ofJobs, 'job')} are not drawn: the shortest of those that passed or did not run.
+      ${number(jobs)} of ${counted(ofJobs, 'job')} ${jobs === 1 ? 'is' : 'are'} not drawn: the shortest of those that
+      passed or did not run.
     </p>`
   }`
 }

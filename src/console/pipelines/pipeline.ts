@@ -169,12 +169,12 @@ function leftOut({ left }: Waterfall, isFamily: boolean): Content {
   return [
     left.jobs > 0 &&
       html`<p class="dim">
-        ${number(left.jobs)} of ${counted(left.ofJobs, 'job')} are not drawn: the shortest of those that passed or did
-        not run. Below, ${where}.
+        ${number(left.jobs)} of ${counted(left.ofJobs, 'job')} ${left.jobs === 1 ? 'is' : 'are'} not drawn: the shortest
+        of those that passed or did not run. Below, ${where}.
       </p>`,
     left.pipelines > 0 &&
       html`<p class="dim">
-        ${counted(left.pipelines, 'more pipeline')} of this family are not shown; find them in the list of pipelines.
+        Not shown: ${counted(left.pipelines, 'more pipeline')} of this family. The list of pipelines has all.
       </p>`,
   ]
 }

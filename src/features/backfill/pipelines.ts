@@ -67,7 +67,7 @@ export function pipelineReading(
       return {
         ...{ range, resumed, isWhole: failed.length === 0 },
         lines: [
-          `${found.seen} pipelines seen, ${found.found} of them not exported yet. ${projects.all} projects, ${requests} requests.`,
+          `Pipelines seen: ${found.seen}, not exported yet: ${found.found}. Projects: ${projects.all}, requests: ${requests}.`,
           ...failed.map(({ project: id, reason }) => {
             const what = id === ownPipelines ? "The token's own pipelines were" : `Project ${id} was`
             return `${what} skipped: ${reason}`

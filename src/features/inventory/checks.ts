@@ -109,7 +109,14 @@ async function firewalls(projects: readonly string[], ask: Asking): Promise<Find
       names.length === 0 ? [] : [report('fine', `The dependency firewall is ${state} for ${names.join(', ')}.`)],
     ),
     ...failed,
-    ...(unasked > 0 ? [report('skipped', `The dependency firewall of ${unasked} more projects was not checked.`)] : []),
+    ...(unasked > 0
+      ? [
+          report(
+            'skipped',
+            `The dependency firewall was checked for only ${maxFirewalls} of ${projects.length} projects.`,
+          ),
+        ]
+      : []),
   ]
 }
 

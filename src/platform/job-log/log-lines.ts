@@ -90,7 +90,8 @@ async function* linesOf({
 
   for (const line of head) yield await exportedLine(line)
   if (missing !== undefined) {
-    yield note(missing.number, `[${missing.lines} lines of the log are left out here: ${missing.bytes} bytes]`)
+    const lines = missing.lines === 1 ? '1 line of the log is' : `${missing.lines} lines of the log are`
+    yield note(missing.number, `[${lines} left out here: ${missing.bytes} bytes]`)
   }
   for (const line of tail) yield await exportedLine(line)
   if (!isWhole) yield note(last.number + 1, `[the log is longer: only ${readMax} bytes of it are read]`)

@@ -59,12 +59,12 @@ describe('pipespan backfill', () => {
     })
     const first = await run('--since', '2d', '--group', 'brightwater', '--deliver')
     expect(first.code).toBe(0)
-    expect(first.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
+    expect(first.out).toContain(`Pipelines seen: ${state.pipelines.size}, not exported yet: ${state.pipelines.size}.`)
     expect(first.out).toContain('Everything is exported.')
     expect(first.err).toContain('old timestamps')
     expect(exported.sort()).toEqual([...state.pipelines.keys()])
     const second = await run('--since', '2d', '--group', 'brightwater')
-    expect(second.out).toContain('0 of them not exported yet')
+    expect(second.out).toContain('not exported yet: 0.')
     expect(JSON.stringify([first, second])).not.toContain(token)
   })
 
@@ -78,11 +78,11 @@ describe('pipespan backfill', () => {
 
   it("backfills everything that the token may see by default, and only the pipelines of the token's user with --mine", async () => {
     const all = await run('--since', '2d', '--dry-run')
-    expect(all.out).toContain(`${state.pipelines.size} pipelines seen, ${state.pipelines.size} of them not exported`)
+    expect(all.out).toContain(`Pipelines seen: ${state.pipelines.size}, not exported yet: ${state.pipelines.size}.`)
     const paths = () => new Set(api.asked.splice(0).map(({ path }) => path))
     expect(paths()).toContain('/projects')
     const mine = await run('--since', '2d', '--dry-run', '--mine')
-    expect(mine.out).toContain(`${state.pipelines.size} pipelines seen`)
+    expect(mine.out).toContain(`Pipelines seen: ${state.pipelines.size},`)
     expect(paths()).toEqual(new Set(['/pipelines']))
     crossProject = 'false'
     expect((await run('--since', '2d')).err).toContain('No project is given. Use --project, --group or --mine')

@@ -29,7 +29,10 @@ export function wholeLog({ lines, sections, missing }: Log, hasFailed: boolean):
     return html`${
         group.isAfterGap &&
         missing !== undefined &&
-        html`<p class="dim">${counted(missing.lines, 'line')} (${size(missing.bytes)}) are left out here.</p>`
+        html`<p class="dim">
+          ${counted(missing.lines, 'line')} (${size(missing.bytes)}) ${missing.lines === 1 ? 'is' : 'are'} left out
+          here.
+        </p>`
       }
       <details class="log-section" ${isOpen(group) && html` open`}>
         <summary>
