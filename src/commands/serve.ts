@@ -15,7 +15,7 @@ import { version } from '../lib/version.ts'
 import { onSignals } from './until-stopped.ts'
 import type { Log } from '../lib/log.ts'
 
-/** `file` is the configuration file that the command line names, if any. */
+/** `file` is the configuration file given on the command line, if any. */
 export async function serve(terminal: Terminal, file: string | undefined): Promise<number> {
   // Signal handlers are installed first, because by default these signals kill the process.
   const stopping = firstSignal()

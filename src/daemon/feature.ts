@@ -222,7 +222,7 @@ export interface CountOf {
   readonly name: string
   readonly unit: string
   readonly description: string
-  /** The counter's name in the feature's parts or, if the metric combines several counters, their names by attribute value. */
+  /** The name of the counter that the feature increments or, if the metric combines several counters, their names by attribute value. */
   readonly counter: string | { readonly attribute: string; readonly values: Readonly<Record<string, string>> }
   /** The attribute names for the counter's keys, if it is broken down by one or two keys. */
   readonly attributes?: readonly string[]

@@ -1,6 +1,6 @@
 // Parses the Retry-After header (RFC 9110, 10.2.3), which contains seconds or an HTTP date. An HTTP date has three forms (5.6.7).
 
-/** The maximum wait in ms. A longer wait is more likely a server's mistake than its intention. */
+/** The maximum wait in ms. If a server requests a longer wait, this is more likely a mistake than intended. */
 const maxRetryAfter = 24 * 3_600_000
 
 /**

@@ -167,7 +167,7 @@ function decoded(text: string): string {
 }
 
 /**
- * Returns the bytes in lower case and without white space, because a server may repeat a secret in another letter case. Each character represents one
+ * Returns the bytes as text in lower case, without white space, because a server may repeat a secret in another case. Each character represents one
  * byte.
  */
 function folded(bytes: Buffer): string {

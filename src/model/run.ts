@@ -40,7 +40,7 @@ export interface Attempt {
 
 /** The contents of an attempt's chunks other than their jobs. */
 export interface ExportedAttempt {
-  /** The pipeline as chunk 1 of the attempt contains it. */
+  /** The pipeline as it was exported in chunk 1 of the attempt. */
   readonly pipeline: PipelineSnapshot
   /** The number of chunks that the attempt's snapshot consisted of. Later chunks contain supplements or job internals. */
   readonly chunks: number

@@ -121,12 +121,16 @@ it('reports job logs that the platform refuses to serve', async () => {
     project: 3,
     path: 'acme/shop',
     times: 3,
-    message: 'It may not.',
+    message: 'The token may not read them.',
   }
   await refusedEndpoints.put({ ...refused, since: await world.daemon.store.now() })
   const { reported } = await world.examined()
   expect(reported).toEqual([
-    { check: 'jobs', level: 'warning', what: 'Job logs of acme/shop are not requested for a day: It may not.' },
+    {
+      check: 'jobs',
+      level: 'warning',
+      what: 'Job logs of acme/shop are not requested for a day: The token may not read them.',
+    },
   ])
 })
 

@@ -78,7 +78,7 @@ it("fits lines and lists to the terminal's size", () => {
     failures: [],
   }
   const state = {
-    notices: [{ level: 'problem', what: 'A destination does not answer.', remedy: 'Look at it.' }],
+    notices: [{ level: 'problem', what: 'A destination is not responding.', remedy: 'Look at it.' }],
     flow: { received: 1, attempts: 0 },
     quarantined: 0,
     queues: [
@@ -92,7 +92,7 @@ it("fits lines and lists to the terminal's size", () => {
   expect(lines.length).toBeLessThanOrEqual(24)
   expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(60)
   expect(lines.join('')).not.toMatch(/\p{C}/u)
-  expect(lines).toContain('! A destination does not answer. Look at it.')
+  expect(lines).toContain('! A destination is not responding. Look at it.')
   expect(lines).toContain('  default traces: open, 3 pending, 0 delivered, 1 dead lette')
   expect(liveView(state, { from: 'here', now: 0, width: 60, height: 4, color: false }).split('\n')).toHaveLength(4)
 })

@@ -30,7 +30,7 @@ const anyTime = isFull ? 12 : 1
 const timeoutMs = isFull ? 3_600_000 : 900_000
 /** Number of concurrent requests to the platform, for enrichment and for job internals. A kill can cut off this many. */
 const concurrency = { enrichment: 8, inside: 4 }
-/** How long a dead process keeps its leases on PostgreSQL with this test's timeout, ms. */
+/** How long the leases of a dead process last on PostgreSQL with this test's timeout, ms. */
 const maxLease = 1_500_000
 
 /**

@@ -19,7 +19,7 @@ import type { Delivery } from '../../src/simulator/platform/delivery.ts'
 import type { PipelineTruth } from '../support/truth.ts'
 
 export type Kill =
-  /** The daemon is killed at the `nth` occurrence of the moment. */
+  /** The daemon is killed when it reaches the moment for the `nth` time. */
   | { readonly moment: Moment; readonly nth: number }
   /** The daemon is killed this many ms (`after`) after it became ready or was started. */
   | { readonly after: number; readonly since: 'ready' | 'start' }

@@ -68,7 +68,7 @@ const settles =
     isNotOfMaintenance(made) &&
     [...made.values].some(value => value.includes(word))
 
-/** The points at which the daemon can be killed, in the order of the flow. Each has a moment before it and a moment after it. */
+/** The points at which the daemon can be killed, in the order of the flow. A kill can come just before or just after each point. */
 export const points: readonly Point[] = [
   { ...commit('create the schema', ['create runs']), first: true },
   {

@@ -27,7 +27,7 @@ function variablesIn(name: string): string[] {
 }
 
 describe('the variables in deployment files and documentation', () => {
-  it('mentions only variables that the daemon reads, in every file', () => {
+  it('mentions in every file only variables that the daemon reads', () => {
     const known = new Set(knownVariables())
     const named = files.flatMap(name => variablesIn(name).map(variable => ({ name, variable })))
     expect(named.length).toBeGreaterThan(100)

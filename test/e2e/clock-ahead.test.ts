@@ -36,7 +36,7 @@ describe('a clock that was a year ahead', () => {
     await post(2)
   })
 
-  it('delays no export after a restart with a corrected clock', async () => {
+  it('does not delay exports after a restart with a corrected clock', async () => {
     await daemon.kill()
     setClock(0)
     stopOutage()
@@ -44,7 +44,7 @@ describe('a clock that was a year ahead', () => {
     await receiver.until(() => pipelines() === 2)
   })
 
-  it('delays no export after the clock is corrected while the daemon runs', async () => {
+  it('does not delay exports after the clock is corrected while the daemon runs', async () => {
     setClock(0)
     stopOutage()
     await post(3)

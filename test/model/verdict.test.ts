@@ -97,7 +97,7 @@ describe('the verdict on a pipeline', () => {
     )
   })
 
-  it('sums up the parts that a verdict does not name, longer and shorter ones separately', () => {
+  it('adds up the parts that a verdict does not name: those that took longer than usual, and those that took less', () => {
     const chain = (...seconds: number[]): JudgedJob[] => {
       let at = 0
       return seconds.map((took, id) => job(id, 'abcdefgh'[id]!, { from: at, to: (at += took) }))

@@ -42,7 +42,7 @@ function ours(): NodeJS.ProcessEnv {
 /** Runs `npm pack` in a copy of the checkout, and returns the path of the packed file in `folder`. */
 export function packCopy(folder: string): string {
   needDist()
-  // The package is packed from a copy, because packing changes the manifest for a moment, while other tests read it.
+  // The package is packed from a copy, because packing briefly changes the manifest, which other tests may be reading.
   const clone = subfolder(folder, 'clone')
   const { files } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as { files: string[] }
   for (const name of ['package.json', 'scripts', ...files.filter(file => !file.startsWith('!'))])

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { repository } from './install.ts'
 
 function packedFiles(): string[] {
-  // npm runs without scripts, because `prepack` shortens the manifest for a moment, while other tests read it.
+  // npm runs without scripts, because `prepack` briefly shortens the manifest, which other tests may be reading.
   const { stdout } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: repository,
     encoding: 'utf8',

@@ -12,7 +12,7 @@ function release(cwd: string, ...args: string[]) {
   return spawnSync(process.execPath, ['scripts/release.js', ...args], { cwd, encoding: 'utf8' })
 }
 
-/** Clones the repository into this folder, because packing changes the manifest for a moment, while other tests read it. */
+/** Clones the repository into this folder, because packing briefly changes the manifest, which other tests may be reading. */
 function cloneIn(folder: string): string {
   const clone = path.join(folder, 'clone')
   run(folder, 'git', 'clone', '-q', '--shared', repository, clone)

@@ -108,7 +108,7 @@ describe('the bill of materials', () => {
     expect(bill().components.map(({ name, version }) => `${name} ${version}`)).toEqual([...packages].sort())
   })
 
-  it("contains no second HTTP framework, because only the MCP SDK's server side of the protocol ships", () => {
+  it('contains no second HTTP framework, because only the server half of the MCP SDK is shipped', () => {
     const names = bill().components.map(({ name }) => name)
     expect(names).toContain('@modelcontextprotocol/sdk')
     for (const other of ['express', 'hono', '@hono/node-server', 'jose', 'eventsource', 'cross-spawn'])

@@ -21,7 +21,8 @@ export function registerApi(app: FastifyInstance, routes: readonly ApiRoute[], v
       handler: async (request, reply) => {
         if (route.method === 'POST' && !isOurs(request, admissionOf(request))) {
           return reply.code(403).send({
-            message: 'A page of another site sent this request. Send it from a script, or from a page of this daemon.',
+            message:
+              'This request was sent by a page of another website. Send it from a script, or from a page that this daemon serves.',
           })
         }
         const may = mayChange(admissionOf(request))

@@ -72,7 +72,7 @@ export const proxyUrl = scalar<Secret>({
     if (isDecodable(url.username + url.password)) return new Secret(full)
     return {
       what: "The proxy's username or password is not percent-encoded correctly.",
-      remedy: 'Write a percent sign itself as %25.',
+      remedy: 'Write a literal percent sign as %25.',
     }
   },
   show: proxy => {

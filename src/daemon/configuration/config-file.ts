@@ -85,7 +85,7 @@ const aliasFault = {
 const plainer: Readonly<Record<string, Wrong>> = {
   DUPLICATE_KEY: { what: 'The key is given twice.', remedy: 'Keep one of the two.' },
   TAB_AS_INDENT: { what: 'This line is indented with a tab.', remedy: 'Indent with spaces.' },
-  MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Keep one document, without --- inside.' },
+  MULTIPLE_DOCS: { what: 'A second document starts here.', remedy: 'Write only one document, without --- separators.' },
   RESOURCE_EXHAUSTION: {
     what: 'The file is nested too deeply.',
     remedy: 'No setting needs this depth: simplify the file.',

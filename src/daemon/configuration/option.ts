@@ -87,7 +87,7 @@ export interface Group {
   readonly [key: string]: Option | Each | Group
 }
 
-/** Groups of options, by heading of the reference page. */
+/** Groups of options, keyed by their heading on the reference page. */
 export type Sections = Readonly<Record<string, Group>>
 
 export type Intersection<U> = (U extends unknown ? (part: U) => void : never) extends (whole: infer I) => void

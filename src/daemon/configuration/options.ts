@@ -75,7 +75,7 @@ const webhookOptions = {
   }).describe('Refuse deliveries without a signature.'),
 }
 
-/** Creates the table of core options, by heading of the reference. Vendor-specific names come from the profiles. */
+/** Creates the table of core options, keyed by their heading in the reference. Vendor-specific names come from the profiles. */
 function optionTable<P extends string>(profiles: Profiles<P>, ownEvents: readonly string[] = []) {
   const profile = setting(oneOf(Object.keys(profiles) as P[]), { restart: true, default: 'generic' }).describe(
     'Vendor profile: header prefix, attribute namespace and variable names.',
@@ -213,7 +213,7 @@ type Table<P extends string> = ReturnType<typeof optionTable<P>>
 /** The effective configuration: configured values and defaults. */
 export type Config<P extends string = string> = ConfigOf<Intersection<Table<P>[keyof Table<P>]>>
 
-/** The part of a feature that the configuration needs: its options, by heading of the reference, and their checks. */
+/** The part of a feature that the configuration needs: its options, keyed by their heading in the reference, and their checks. */
 export interface HasOptions {
   readonly options?: Sections
   /** The name that selects the feature's own events in PIPESPAN_EVENTS; see `ownEvents` of `Feature`. */

@@ -70,7 +70,7 @@ function pairsIn(raw: unknown): Parsed<Record<string, string>> {
       )
       found.push([key, value])
     } catch {
-      return wrong(`Pair ${index + 1} is not percent-encoded correctly.`, 'Write a percent sign itself as %25.')
+      return wrong(`Pair ${index + 1} is not percent-encoded correctly.`, 'Write a literal percent sign as %25.')
     }
   }
   return { value: Object.fromEntries(found) }

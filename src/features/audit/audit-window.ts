@@ -147,6 +147,6 @@ function repeatedListError(): PlatformError {
   return new PlatformError({
     kind: 'unexpected-answer',
     what: 'The list of audit events repeats itself, or the platform refuses its further pages.',
-    remedy: "It is retried later. The log names the page; proxies must pass the platform's `Link` headers unchanged.",
+    remedy: "The daemon will retry. The log names the page; proxies must pass the platform's `Link` headers unchanged.",
   })
 }

@@ -44,7 +44,7 @@ export interface JobReaderCounters {
   empty: number
   /** How many logs were not requested because only logs of slow jobs are read and the job was not slow. */
   needless: number
-  /** How often a log or report was not complete yet and was postponed. */
+  /** The number of times a log or report was postponed because it was not complete yet. */
   early: number
   /** How many logs and reports the platform refused or does not have. */
   refused: number

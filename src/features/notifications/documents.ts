@@ -12,7 +12,7 @@ export const knownCondition = z.object({
 }) satisfies z.ZodType<KnownCondition>
 export type StoredCondition = z.infer<typeof knownCondition>
 
-/** The retention of a condition after its last report, ms. Within this time, each test is reported as flaky only once. */
+/** How long a condition is kept after its last report, ms. Within this time, each test is reported as flaky only once. */
 export const conditionRetention = 100 * 24 * 3_600_000
 
 /** The documents of known conditions. `condition-reporter.ts` writes them in the transaction that reports the condition. */

@@ -51,7 +51,7 @@ export function playPast({ state, instance, until, busyEvery }: PastOptions): De
   const ends = new Map<number, Delivery>()
   const lifecycle = new Lifecycle(state, timeline, random, news => {
     if (news.kind === 'job' || !isOver(news.pipeline.status)) return
-    // If a pipeline is retried, it ends several times. Only the end of its last attempt counts.
+    // If a pipeline is retried, it ends more than once. Only the end of its last attempt counts.
     ends.delete(news.pipeline.id)
     ends.set(news.pipeline.id, deliveryOf(news, { instance, newest: true }, random))
   })

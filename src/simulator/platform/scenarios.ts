@@ -191,7 +191,10 @@ export const scenarios = {
 type Scenario = (random: Random) => PipelinePlan
 export type ScenarioName = keyof typeof scenarios
 
-/** The kinds of pipelines, in the order in which they are started. The first six create ten pipelines. */
+/**
+ * The kinds of pipelines, in the order in which they are started. The first six kinds create ten pipelines in total, because some have child
+ * pipelines.
+ */
 export const allScenarios = [
   'branch',
   'retried',

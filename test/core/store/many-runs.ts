@@ -50,7 +50,7 @@ export async function manyRuns(options: ManyRunsOptions): Promise<void> {
       work.push(written(observed(random, count, Math.round(until - (runs - 1 - count) * every)), exportQueues))
     }
     await store.runs.transact(work)
-    // Yields to the event loop for a server in the same process. A server that cannot read from a connection for ten seconds responds with 408.
+    // Yields to the event loop, so that a server in the same process can read its connections. Otherwise, it would respond with 408 after ten seconds.
     await nextTurn()
   }
 }

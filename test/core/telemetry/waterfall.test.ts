@@ -1,4 +1,4 @@
-// Tests of the terminal waterfall of a trace: golden drawings of complete stories, and properties that hold at every width.
+// Tests of the terminal waterfall of a trace: golden files of complete scenarios, and properties that hold at every width.
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -52,7 +52,7 @@ describe('a waterfall', () => {
     expect(plain(coloured)).toBe(plain(waterfall(spansOf('family'))))
   })
 
-  it('writes no escape sequence from a name to the terminal', () => {
+  it('removes escape sequences from names before they are written to the terminal', () => {
     const spans = spansOf('success').map(span => ({ ...span, name: `${span.name}\u001b[31m\u0007\n` }))
     expect(waterfall(spans)).not.toMatch(/[\u001b\u0007]/)
   })

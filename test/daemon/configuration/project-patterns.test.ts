@@ -135,7 +135,7 @@ admin: {trusted_header: X-User, trusted_proxies: [127.0.0.1], token: an-admin-to
   const warned = (yaml: string): string[] =>
     load(yaml).warnings.filter(one => one.includes('several platforms') || one.includes('all platforms'))
 
-  it('warns about entries that do not distinguish the projects of two platforms', () => {
+  it('warns about entries that match projects of two platforms', () => {
     expect(warned(tenants('org/**', 'tenant-{group}'))).toEqual([
       expect.stringMatching(/^admin\.people\[0\]\.projects: “org\/\*\*”/),
       expect.stringMatching(

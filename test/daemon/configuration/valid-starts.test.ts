@@ -43,7 +43,7 @@ const garbage = fc.constantFrom(
   '=',
 )
 
-/** The server to which the daemon exports and sends requests. It accepts everything, and no request leaves this machine. */
+/** The server that receives the daemon's exports and requests. It accepts everything, so no request leaves this machine. */
 const server = createServer((request, response) => request.resume().on('end', () => response.end('{}')))
 beforeAll(async () => once(server.listen(0, '127.0.0.1'), 'listening'))
 afterAll(() => server.close())

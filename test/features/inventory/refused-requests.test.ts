@@ -22,7 +22,7 @@ describe('refused inventory requests', () => {
     'logs a permanent refusal of an inventory request once, and retries the request once a day: %i',
     async (status, body) => {
       world.answers(/feature_flags$/, body, status)
-      // In one of the cases, agents are also read all day, to show that other requests continue.
+      // In one of the cases, the platform accepts requests for agents all day, which shows that other requests continue.
       const beside = isFull || status === 403 ? [infra] : []
       const inventory = world.inventory({ feature_flags: [shop], agents: beside })
       await world.pass(inventory, 25 * hour)

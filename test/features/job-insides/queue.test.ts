@@ -42,7 +42,7 @@ function taking(): RunWork {
   }
 }
 
-/** Takes the snapshot of this job as a supplement. */
+/** Takes a snapshot that contains only this job, which ended after the snapshot of its attempt (a supplement). */
 function supplementing(jobId: number): RunWork {
   return {
     ...{ key, jobs: 'all' },

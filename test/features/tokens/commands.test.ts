@@ -297,7 +297,7 @@ describe('the command `pipespan enforcement`', () => {
     expect(instance.enforced).toBe(false)
   })
 
-  it("does not enable enforcement if an endpoint rejects another destination's token, and names that destination", async () => {
+  it('does not enable enforcement if the token of any destination is rejected, and names that destination', async () => {
     instance.enforced = false
     await writeFile(file, instance.add('pipespan').value)
     const prove: TokenSender['prove'] = async () => ({ kind: 'refused', status: 401 })

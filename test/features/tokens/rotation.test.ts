@@ -249,7 +249,7 @@ describe("the stored copy of a token rotation's journal", () => {
     expect([...store.records.values()]).toMatchObject([{ state: 'done', tokenId: ids()[0], name: 'pipespan' }])
   })
 
-  it('restores the journal of a rotation if the journal next to the target is lost', async () => {
+  it('restores the journal of a rotation from the copy in the store if the journal next to the token file is lost', async () => {
     const store = createMemoryStore()
     await rotateToken(world.parts({ store }), usual)
     const [former] = ids()

@@ -11,8 +11,8 @@ import type { Job } from '../../../model/job.ts'
 
 /**
  * The priority class of a run. `fresh`: runs that webhooks reported, and polled runs that are active or have just ended. `silent`: active runs
- * without new observations. `backfill`: runs that had ended long before a backfill or the poller found them. No class waits for another, but each
- * yields the API budget to the classes before it.
+ * without new observations. `backfill`: runs that had ended long before a backfill or the poller found them. No class waits until another is
+ * empty, but earlier classes get the API budget first.
  */
 export type EnrichmentPriority = 'fresh' | 'silent' | 'backfill'
 

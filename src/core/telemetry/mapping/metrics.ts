@@ -61,7 +61,7 @@ const conventionAttributes: readonly Row[] = [
 
 const durationAttributes: readonly Row[] = [...conventionAttributes, failed]
 
-/** Omits the attribute unless the measured state is `executing`, because the result and the error are unknown before. */
+/** Omits the attribute unless the measured state is `executing`, because the result and the error are not known in earlier states. */
 function whenExecuted(row: ReturnType<typeof textRow<MetricSubject>>): Row {
   return { ...row, value: subject => (subject.state === 'executing' ? row.value(subject) : undefined) }
 }
