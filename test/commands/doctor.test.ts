@@ -157,7 +157,7 @@ const broken: readonly (readonly [what: string, arrange: () => unknown, ...found
     },
     failure(
       'export',
-      'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.',
+      'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate.',
       /self-signed certificate/,
     ),
   ],

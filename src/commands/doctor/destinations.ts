@@ -2,6 +2,7 @@
 // which destinations accept a project, according to the project selection in the configuration and in each destination.
 import { gzipSync } from 'node:zlib'
 import { broken, reportOf, type Finding } from '../../lib/finding.ts'
+import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../core/send/verdict.ts'
 import type { Destination, Endpoint } from '../../core/send/destination.ts'
@@ -139,9 +140,13 @@ function findingOf(verdict: Verdict, where: string): Finding {
 }
 
 function remedyOf(message: string): string {
-  if (/certificate|self.signed|SSL|TLS|CERT_|UNABLE_TO_/i.test(message)) {
-    return 'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate, and check http versus https.'
-  }
+  const ofCertificate = certificateRemedy(
+    message,
+    'Set OTEL_EXPORTER_OTLP_CERTIFICATE to the CA that signed its certificate.',
+  )
+  if (ofCertificate !== undefined) return ofCertificate
+  if (/SSL|TLS|HTTPS/.test(message))
+    return 'Check http versus https in the endpoint, and the client certificate if the backend requires one.'
   if (/ENOTFOUND|EAI_AGAIN/.test(message))
     return 'Check the name in the endpoint, and that this machine can resolve it.'
   if (message.includes('ECONNREFUSED'))

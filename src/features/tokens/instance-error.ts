@@ -1,4 +1,5 @@
 // The errors of the observability instance's token API. Each error names the action that failed and the response, and says how to fix the problem.
+import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { Fault } from '../../lib/fault.ts'
 import { wordsOf, type Answer } from './request.ts'
 
@@ -44,9 +45,9 @@ export function errorOfKey(problem: 'missing' | 'unsendable'): InstanceError {
  */
 export function errorOfAnswer(answer: Answer, action: string, key: string): InstanceError {
   if (answer.kind === 'failed') {
-    const remedy = answer.certificate
-      ? 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
-      : 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.'
+    const trust = 'Set PIPESPAN_OBSERVABILITY_CA_FILE to the CA certificate of the instance.'
+    const remedy =
+      certificateRemedy(answer.code, trust) ?? 'Check PIPESPAN_OBSERVABILITY_URL and the network, and try again.'
     const what = `Could not ${action}: the observability instance did not answer (${answer.reason}).`
     return new InstanceError(what, remedy, { uncertain: answer.sent })
   }

@@ -3,6 +3,7 @@ import { RotationError } from './journal.ts'
 import { readFile } from 'node:fs/promises'
 import { Agent } from 'undici'
 import { z } from 'zod'
+import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { reasonOf } from '../../lib/fault.ts'
 import { parsed, send, wordsOf, type Answer } from './request.ts'
 import { Secret } from '../../lib/secret.ts'
@@ -126,9 +127,10 @@ function errorOf(answer: Answer, { namespace, secret }: SecretName, verb: 'get' 
   if (answer.kind === 'failed') {
     return new RotationError(
       `Could not ${verb} the Secret ${name}: the Kubernetes API did not answer (${answer.reason}).`,
-      answer.certificate
-        ? 'The certificate of the Kubernetes API is not signed by the ca.crt of the service account: check the mount.'
-        : 'Check the network policy between this pod and the Kubernetes API, and run again.',
+      certificateRemedy(
+        answer.code,
+        'The certificate of the Kubernetes API is not signed by the ca.crt of the service account: check the mount.',
+      ) ?? 'Check the network policy between this pod and the Kubernetes API, and run again.',
     )
   }
   // Only the error messages of 401, 403 and 404 responses are shown, because a validation error could quote the Secret's value.

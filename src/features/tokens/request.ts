@@ -1,5 +1,6 @@
 // Sends one HTTP request with a timeout and a response size limit. It returns the outcome as a union and never throws.
 import { request, type Dispatcher } from 'undici'
+import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { httpDate, retryAfter } from '../../lib/retry-after.ts'
 import { symptomOf } from '../../lib/wrong-service.ts'
 import { briefly } from '../../lib/text-redaction.ts'
@@ -27,8 +28,11 @@ export type Answer =
       /** The pause that the server requests before a retry (Retry-After), ms. */
       readonly retryAfter?: number | undefined
     }
-  /** No complete response was received. `sent` is whether the server may have received the request and acted on it. */
-  | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly certificate: boolean }
+  /**
+   * No complete response was received. `sent` is whether the server may have received the request and acted on it. `code` is the error code of the
+   * connection, or empty.
+   */
+  | { readonly kind: 'failed'; readonly reason: string; readonly sent: boolean; readonly code: string }
 
 /** Redirects are not followed, because credentials must not be sent to another server. */
 export async function send(call: Call): Promise<Answer> {
@@ -80,19 +84,18 @@ function failure(error: unknown, timeoutMs: number): Answer {
   if (!(error instanceof Error)) return failed(String(error), true)
   if (error.name === 'TimeoutError') return failed(`no response within ${timeoutMs / 1000} s`, true)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const certificate = /CERT|SELF_SIGNED|ALTNAME|UNABLE_TO/.test(code)
   // The remedy that Node appends to the error message is removed, because it does not apply here.
   const message = error.message === '' ? code : error.message.replace(/; if the root CA is installed locally.*$/, '')
   const symptom = symptomOf(error)
   return failed(
     symptom === undefined ? message : `${symptom}: ${message}`,
-    !certificate && !unsent.has(code),
-    certificate,
+    certificateRemedy(code, '') === undefined && !unsent.has(code),
+    code,
   )
 }
 
-function failed(reason: string, sent: boolean, certificate = false): Answer {
-  return { kind: 'failed', reason: redact(reason), sent, certificate }
+function failed(reason: string, sent: boolean, code = ''): Answer {
+  return { kind: 'failed', reason: redact(reason), sent, code }
 }
 
 /** Whether a credential can be sent as an HTTP header value (RFC 9110, 5.5, without whitespace). */

@@ -2,6 +2,7 @@
 // redacted.
 //
 // The body of an error response may be JSON with `message` (a string, or an object of lists) or `error`, plain text, or a proxy's web page.
+import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { briefly } from '../../lib/text-redaction.ts'
 import { redact } from '../../lib/secret.ts'
 import { PlatformError, type PlatformErrorFacts, type PlatformErrorKind } from '../port.ts'
@@ -180,21 +181,16 @@ const failures = {
   },
 } as const
 
-const certificateRemedy =
-  "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate. If the certificate has expired or is for another host name, replace it."
+const trustPlatform =
+  "Set PIPESPAN_PLATFORM_CA_FILE to the certificate authority that signed the platform's certificate."
 
-/** Creates the error for a request that got no usable response. `isOfCertificate`: true if the platform's certificate is not trusted. */
-export function errorOfAnswer(
-  kind: keyof typeof failures,
-  endpoint: string,
-  detail: string,
-  isOfCertificate = false,
-): PlatformError {
+/** Creates the error for a request that got no usable response. `code`: the error code of the connection, if there is one. */
+export function errorOfAnswer(kind: keyof typeof failures, endpoint: string, detail: string, code = ''): PlatformError {
   const { what, remedy } = failures[kind]
   return new PlatformError({
     ...{ kind, endpoint, detail },
     what: `${what} (${endpoint}: ${detail}).`,
-    remedy: isOfCertificate ? certificateRemedy : remedy,
+    remedy: certificateRemedy(code, trustPlatform) ?? remedy,
   })
 }
 

@@ -191,7 +191,5 @@ function connectionError(
   const symptom = symptomOf(error)
   const reason = redact(symptom === undefined ? code : `${symptom}: ${code}`, secrets)
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return errorOfAnswer('timeout', endpoint, reason)
-  // These OpenSSL codes mean an unknown issuer, a wrong name or an expired certificate.
-  const isOfCertificate = /CERT|ISSUER|SIGNATURE|TLS/.test(code)
-  return errorOfAnswer('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, isOfCertificate)
+  return errorOfAnswer('network', endpoint, code === '' ? redact(reasonOf(error), secrets) : reason, code)
 }

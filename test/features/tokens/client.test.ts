@@ -255,6 +255,6 @@ it('reports that a token request was not sent if no connection was made in time'
   const url = new URL(`https://127.0.0.1:${await listen(server)}/tokens`)
   const dispatcher = closeAfterTest(new Agent({ connect: { timeout: 100 } }))
   const answer = await send({ method: 'POST', url, headers: {}, timeoutMs: 600_000, dispatcher })
-  expect(answer).toMatchObject({ kind: 'failed', sent: false, certificate: false })
+  expect(answer).toMatchObject({ kind: 'failed', sent: false, code: 'UND_ERR_CONNECT_TIMEOUT' })
   for (const socket of open) socket.destroy()
 })

@@ -4,6 +4,7 @@ import { listen } from '../../support/after-test.ts'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { z } from 'zod'
+import { Agent } from 'undici'
 import { answer, clientOf, fixture, json, poll, rejection, startPlatform } from './platform-server.ts'
 import { allOf } from '../../../src/platform/rest/pages.ts'
 import { createWantedFacts } from '../../../src/platform/wanted-facts.ts'
@@ -258,6 +259,18 @@ describe('the platform client', () => {
     const error = await rejection(distrusting.client.pipeline(1, 2, poll))
     expect(error).toMatchObject({ kind: 'network' })
     expect(error.message).toMatch(/Set PIPESPAN_PLATFORM_CA_FILE/)
+  })
+
+  it("says that the platform's certificate is for another host, instead of naming an option", async () => {
+    const [key, cert] = ['key', 'crt'].map(kind =>
+      readFileSync(new URL(`../../fixtures/tls/localhost.${kind}`, import.meta.url), 'utf8'),
+    )
+    await using test = clientOf(`https://localhost:${await listen(createServer({ key, cert }))}`, {
+      ca: cert,
+      dispatcher: rules => new Agent({ connect: { ...rules, servername: 'platform.example' } }),
+    })
+    const { message } = await rejection(test.client.pipeline(1, 2, poll))
+    expect(message).toMatch(/ERR_TLS_CERT_ALTNAME_INVALID.*The certificate is for another host/)
   })
 })
 
