@@ -78,15 +78,16 @@ function sortOf({ sort }: Filters): Sort | undefined {
 }
 
 /**
- * Reads the newest matching pipelines and sorts them, largest value first. The result has a single page. Pipelines without a value in the sort column
- * are omitted.
+ * Reads the newest matching pipelines and sorts them, largest value first. The result has a single page, unless the search stopped at its limit: then
+ * the next page sorts what the search finds from there on. Pipelines without a value in the sort column are omitted.
  */
 async function sortedList(parts: Parts, filters: Filters, { by }: Sort, limit: number): Promise<PipelineList> {
-  const { sort: _, after: __, ...rest } = filters
+  const { sort: _, ...rest } = filters
   const { pipelines, next, total, searchedBackTo } = await pipelineList(parts, rest, maxSorted)
-  const sortedBackTo = next === undefined ? undefined : pipelines.at(-1)?.createdAt
   const sorted = pipelines.filter(run => by(run) !== undefined).sort((a, b) => Number(by(b)) - Number(by(a)))
-  return { pipelines: sorted.slice(0, limit), total, searchedBackTo, sortedBackTo }
+  const list = { pipelines: sorted.slice(0, limit), total }
+  if (searchedBackTo !== undefined) return { ...list, next, searchedBackTo }
+  return { ...list, sortedBackTo: next === undefined ? undefined : pipelines.at(-1)?.createdAt }
 }
 
 async function ofIds(parts: Parts, { cards, next }: FoundByIds, query: RunQuery): Promise<PipelineList> {
