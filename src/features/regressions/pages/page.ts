@@ -33,6 +33,11 @@ export async function regressionsPage(
   const isAsked = (one: Pick<Choice, 'projectId' | 'instance'>): boolean =>
     one.projectId === projectId && (instance === undefined || one.instance === instance)
   const project = preview?.project ?? projects.find(isAsked)?.project
+  // The list has only the projects with the most pipelines, but the form must try the rule on the project in the address.
+  const choices =
+    projectId === undefined || projects.some(isAsked)
+      ? projects
+      : [{ projectId, instance, project: project ?? `${projectId}` }, ...projects]
   const of = [project ?? group, ofOwn(own, context)].filter(Boolean).join(', ')
   return {
     title: 'Regressions',
@@ -48,7 +53,7 @@ export async function regressionsPage(
         ${!options.regressions.enabled && 'No new runs are judged, because PIPESPAN_REGRESSIONS_ENABLED is false.'}
       </p>
       ${card('Flagged', regressionTable(flagged, context, 'Nothing was flagged.', { groupBy }))}
-      ${card('What a rule would have flagged', html`${previewForm({ base, rule, projects, isAsked })} ${previewed(preview, projectId, context)}`)}
+      ${card('What a rule would have flagged', html`${previewForm({ base, rule, choices, isAsked })} ${previewed(preview, projectId, context)}`)}
     `,
   }
 }
@@ -61,25 +66,25 @@ function projectIn(query: URLSearchParams) {
 
 interface Choice {
   readonly projectId: number
-  readonly instance: string
+  readonly instance: string | undefined
   readonly project: string
 }
 
 interface Form {
   readonly base: string
   readonly rule: ShownRule
-  readonly projects: readonly Choice[]
+  readonly choices: readonly Choice[]
   readonly isAsked: (one: Choice) => boolean
 }
 
-function previewForm({ base, rule, projects, isAsked }: Form): Html {
-  const instanceOf = linkedInstance(projects)
+function previewForm({ base, rule, choices, isAsked }: Form): Html {
+  const instanceOf = linkedInstance(choices.filter(({ instance }) => instance !== undefined))
   const field = (name: string, label: string, value: number): Html =>
     html`<label>${label}<input name="${name}" value="${value}" inputmode="numeric" autocomplete="off" /></label>`
   return html`<form class="filters" method="get" action="${base}/trends/regressions" aria-label="Try a rule">
     <label class="wide"
       >Project<select name="project">
-        ${projects.map(one => html`<option value="${[one.projectId, instanceOf(one)].join(' ').trim()}" ${isAsked(one) && html` selected`}>${one.project}</option>`)}
+        ${choices.map(one => html`<option value="${[one.projectId, instanceOf(one)].join(' ').trim()}" ${isAsked(one) && html` selected`}>${one.project}</option>`)}
       </select></label
     >
     ${field('slower', 'Slower by, %', rule.slower)} ${field('slower_by', 'and by, seconds', rule.slowerBy)}
