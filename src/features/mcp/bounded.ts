@@ -43,26 +43,28 @@ function shortened(
 ): { readonly value: object; readonly leftOut: readonly LeftOut[]; readonly isPageCut: boolean } {
   const leftOut = new Map<string, LeftOut>()
   let isPageCut = false
-  return { value: object(answer, '', rows), leftOut: [...leftOut.values()], isPageCut }
+  return { value: object(answer, '', false), leftOut: [...leftOut.values()], isPageCut }
 
-  function object(value: object, place: string, max: number): object {
+  function object(value: object, place: string, isInRow: boolean): object {
     return Object.fromEntries(
-      Object.entries(value).map(([key, one]) => [key, short(one, place === '' ? key : `${place}.${key}`, max)]),
+      Object.entries(value).map(([key, one]) => [key, short(one, place === '' ? key : `${place}.${key}`, isInRow)]),
     )
   }
 
-  function short(value: unknown, place: string, max: number): unknown {
+  /** `isInRow`: whether the value is part of a row of a list. */
+  function short(value: unknown, place: string, isInRow: boolean): unknown {
     if (typeof value === 'string') return shortText(value)
     if (typeof value !== 'object' || value === null) return value
-    if (!Array.isArray(value)) return object(value, place, max)
+    if (!Array.isArray(value)) return object(value, place, isInRow)
+    const max = isInRow ? Math.min(rows, maxInnerRows) : rows
     const kept: unknown[] = keep === 'first' ? value.slice(0, max) : value.slice(-max)
     if (kept.length < value.length) {
-      isPageCut ||= max === rows
+      isPageCut ||= !isInRow
       // If several rows contain a list with this name, the longest list is reported.
       if (value.length > (leftOut.get(place)?.of ?? 0))
         leftOut.set(place, { list: place, shown: kept.length, of: value.length })
     }
-    return kept.map(one => short(one, place, Math.min(rows, maxInnerRows)))
+    return kept.map(one => short(one, place, true))
   }
 }
 

@@ -24,6 +24,12 @@ it('truncates nested lists in the rows of a tool result, and keeps the link to t
     next: '1-2',
     leftOut: [{ list: 'rows.of', shown: 5, of: 7 }],
   })
+  const few = { rows: [{ of: [1, 2, 3, 4] }], next: '1-2' }
+  expect(bounded(few, first)).toEqual({
+    rows: [{ of: [1, 2, 3] }],
+    next: '1-2',
+    leftOut: [{ list: 'rows.of', shown: 3, of: 4 }],
+  })
 })
 
 it('truncates long strings in a tool result without splitting a character', () => {
