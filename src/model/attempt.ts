@@ -34,8 +34,7 @@ export function jobsOf({ pipeline, jobs }: Run): Iterable<Job> {
 export function isOpen(run: Run): boolean {
   if (run.pipeline === undefined) return false
   const last = lastAttempt(run)
-  if (last === undefined) return true
-  for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
+  if (last === undefined || hasContinued(run)) return true
   const { record, times } = run.pipeline
   if (isTerminal(record.facts.status)) return second(times.finishedAt) > second(last.finish)
   // A REST response with a non-terminal status that is newer than the last snapshot proves that the pipeline was retried. A webhook does not prove
@@ -43,6 +42,14 @@ export function isOpen(run: Run): boolean {
   if (isBlocked(record.facts.status)) return false
   const newest = newestSecondOf(record.version)
   return isFromRest(record.version) && newest > second(last.finish) && newest > last.newestSecond
+}
+
+/** True if a job proves that the pipeline continued after its last snapshot. */
+export function hasContinued(run: Run): boolean {
+  const last = lastAttempt(run)
+  if (last === undefined) return false
+  for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
+  return false
 }
 
 /**

@@ -7,7 +7,7 @@
 // 4. Features read what they need from the run (`LineStep`).
 // 5. Requests for missing data are queued. `core/complete/` sends them to the REST API later, because the webhook path never waits for the platform.
 import { observedRun, mergeRun, type Run } from '../../model/run.ts'
-import { isAtEnd, supplementsOf } from '../../model/attempt.ts'
+import { hasContinued, isAtEnd, supplementsOf } from '../../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../../model/status.ts'
 import { minSilence } from '../settle/silence.ts'
 import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
@@ -113,10 +113,15 @@ function enrichmentAfter(
     return known?.run.pipeline === undefined || known.timing.endedAt === undefined
       ? enrichAt('details', now)
       : undefined
-  if (known === undefined && run.pipeline === undefined) return enrichAt('pipeline', now + onlyJobsAfter)
+  const isContinued = hasContinued(run)
+  if (run.pipeline === undefined)
+    return known === undefined || isContinued ? enrichAt('pipeline', now + onlyJobsAfter) : undefined
   const before = known?.run.pipeline
-  const begins = known === undefined || (before !== undefined && !isUnderWay(before.record.facts.status))
-  const isUnderWayNow = known === undefined || isUnderWay(run.pipeline?.record.facts.status ?? '')
+  // After its first job event, a pipeline is already in the queue. A pipeline that is restored from its tombstone is not.
+  const begins =
+    before === undefined ? known === undefined || run.attempts.length > 0 : !isUnderWay(before.record.facts.status)
+  // If only job events report a retry, the status is still that of the exported attempt.
+  const isUnderWayNow = known === undefined || isUnderWay(run.pipeline.record.facts.status) || isContinued
   return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
 }
 
