@@ -59,6 +59,7 @@ beforeAll(async () => {
   await hooks.put({ ...hook, kind: 'group', id: 18, owner: 'acme/vault' })
   await hooks.put({ ...hook, kind: 'project', id: 19, owner: '301' })
   await hooks.put({ ...hook, kind: 'project', id: 20, owner: '3' })
+  await house.post('{"object_kind":"pipeline"}')
   const { inventoryStates, gaugeReadings } = store.repositories
   const asked = { instance, failures: 0, nextAt: Date.now() + 3_600_000 }
   const refusal = { message: `The platform does not answer (404 at GET /projects/acme%2Fvault%2Fkeys).`, lasts: true }
@@ -149,6 +150,7 @@ describe('a hidden project', () => {
     expect(await read('/metrics')).toContain('project_path="acme/shop"')
     expect(await read('/metrics')).toContain('of_acme{platform_query_project="acme/shop"')
     expect(await read('/sources')).toContain('shown query')
+    expect(await read('/sources')).toContain('Use <code>pipespan inbox list</code>.')
     expect(await read('/api/timeline?span=7d')).toContain('acme/shop')
   })
 

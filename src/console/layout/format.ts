@@ -81,6 +81,11 @@ export function quoted(text: Content): Html {
   return html`<span class="said">${text}</span>`
 }
 
+/** Renders text between backticks as code. */
+export function withCode(text: string): Content {
+  return text.split(/`([^`]+)`/).map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
+}
+
 /** The number formatter. It is created lazily, because its locale data takes 5 MiB of memory. */
 let grouped: Intl.NumberFormat | undefined
 

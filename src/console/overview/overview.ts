@@ -1,6 +1,6 @@
 // The overview page. It shows notices, the flow of deliveries, the running pipelines, and the most recently finished ones.
 import { activeStatuses, activityOf } from './activity.ts'
-import { ago, counted, number, percent, since, time } from '../layout/format.ts'
+import { ago, counted, number, percent, since, time, withCode } from '../layout/format.ts'
 import { badge } from '../layout/status.ts'
 import { card, empty, region, type Page, type RequestContext } from '../layout/frame.ts'
 import { destinationsWithheld } from '../access/within-scope.ts'
@@ -139,11 +139,6 @@ function noticeList(notices: readonly Notice[], base: string): Html {
         </li>`,
     )}
   </ul>`
-}
-
-/** Renders text between backticks as code. */
-function withCode(text: string): Content {
-  return text.split('`').map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))
 }
 
 /** Draws the flow of deliveries in four steps, from left to right or from top to bottom. Each step links to the items it counts. */

@@ -4,7 +4,7 @@ import { badge } from '../layout/status.ts'
 import { card } from '../layout/frame.ts'
 import { html, pathText, type Content } from '../layout/html.ts'
 import { listOf } from '../layout/list.ts'
-import { quoted, second, since } from '../layout/format.ts'
+import { quoted, second, since, withCode } from '../layout/format.ts'
 import type { TableReader } from '../layout/sorting.ts'
 import type { InventoryState } from '../../core/store/ports/gauge-documents.ts'
 import { millis, type Shaped } from '../layout/shape.ts'
@@ -52,7 +52,7 @@ export const inventoryList = listOf<never, InventoryContext>()({
     title: 'Reason and fix',
     as: 'reason',
     isFor: ({ hasReasons }) => hasReasons,
-    cell: ({ message }) => (message === undefined ? '–' : quoted(message)),
+    cell: ({ message }) => (message === undefined ? '–' : quoted(withCode(message))),
   },
 })
 type InventoryLine = Shaped<typeof inventoryList.shape>

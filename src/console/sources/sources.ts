@@ -215,7 +215,9 @@ function counterWords(name: string): string {
 function quarantinedTable({ quarantined, quarantinedCount }: SourcesView, context: RequestContext): Content {
   if (quarantinedCount === 0) return empty('All deliveries were processed.')
   if (quarantined.length === 0)
-    return empty('They are not listed here, because their projects are unknown. Use `pipespan inbox list`.')
+    return empty(
+      html`They are not listed here, because their projects are unknown. Use <code>pipespan inbox list</code>.`,
+    )
   return html`${quarantineList.draw('Quarantined deliveries', quarantined, context)}
     ${quarantinedCount > quarantined.length && html`<p class="dim">The newest ${number(quarantined.length)} of ${number(quarantinedCount)}.</p>`}
     <p class="dim">

@@ -34,3 +34,9 @@ it('shows which inventory items were read, and which were refused and how to fix
   const rest = await inventoryLines(world.store.reads({ bounds: 'hidden', sees }))
   expect(rest.map(({ of }) => of)).toEqual([shop, shop])
 })
+
+it('shows what a message has between backticks as code', () => {
+  const line = { kind: 'query', of: 'issues', state: 'refused', nextAt: 0 } as const
+  const card = inventoryCard([{ ...line, message: 'Test `queries` with `a`, and a ` alone.' }], readerAt(0))
+  expect(html`${card}`.toString()).toContain('Test <code>queries</code> with <code>a</code>, and a ` alone.')
+})
