@@ -44,7 +44,7 @@ export function chartReadme(valuesYaml: string): string {
   if (!isMap(contents)) throw new TypeError('values.yaml is not a mapping')
   return `# Helm chart
 
-Generated from the comments of values.yaml; change it there. In a release the chart is a file of its own, \`pipespan-chart-VERSION.tgz\`. It has the shapes of the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,
+The table of values is generated from the comments in values.yaml: change them there. A release contains the chart as a separate file, \`pipespan-chart-VERSION.tgz\`. The chart supports the same deployments as the [kustomize overlays](../../kubernetes/README.md): one replica with SQLite on a volume,
 replicas that share a PostgreSQL database, and a native sidecar.
 
 <!-- tested: test/deploy/helm.test.ts -->
@@ -52,11 +52,11 @@ replicas that share a PostgreSQL database, and a native sidecar.
 helm template pipespan deploy/helm/pipespan --set image.repository=registry.example.com/pipespan
 \`\`\`
 
-\`config\` is the YAML file of [the configuration reference](../../../config/REFERENCE.md), and is checked against its schema. A secret in it is refused with the name of the value that takes it.
-Webhooks from outside of the cluster arrive at \`config.base_path\` and \`/webhooks\`. With \`config.tls\` the daemon serves HTTPS, and so are its probes; mount the certificate by \`extraVolumes\`, and
-configure HTTPS to the backend in the annotations of your Ingress.
+\`config\` has the format of the YAML file in [the configuration reference](../../../config/REFERENCE.md), and is checked against its schema. If it contains a secret, the chart rejects it and names the value to use instead.
+Webhooks from outside the cluster arrive at \`/webhooks\` below \`config.base_path\`. With \`config.tls\` the daemon and its probes use HTTPS; mount the certificate with \`extraVolumes\`, and
+use the annotations of your Ingress to configure HTTPS to the backend.
 
-A command runs in a container of the daemon:
+Run commands in a container of the daemon:
 
 <!-- outside: a cluster -->
 \`\`\`sh

@@ -52,7 +52,10 @@ describe.skipIf(!hasHelm)('the values of the Helm chart', () => {
     expect(() => rendered('--set=serviceMonitor.enabled=true')).toThrow('need admin.enabled')
     expect(() => rendered('--set=ingress.enabled=true')).toThrow('the host for webhooks is needed')
     expect(() => rendered('--set=httpRoute.enabled=true')).toThrow('parentRefs and hostnames for webhooks are needed')
-    expect(() => rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6')).toThrow('needs up to 112 connections')
-    rendered('--set=store.kind=postgres,autoscaling.maxReplicas=6,store.postgres.maxConnections=0')
+    expect(() => rendered('--set=store.kind=postgres,autoscaling.maxReplicas=12')).toThrow(
+      'needs up to 104 connections',
+    )
+    rendered('--set=store.kind=postgres,autoscaling.maxReplicas=11')
+    rendered('--set=store.kind=postgres,autoscaling.maxReplicas=12,store.postgres.maxConnections=0')
   })
 })

@@ -1,16 +1,16 @@
-{{/* What would be ignored, must not stand in a ConfigMap, or contradicts another value. */}}
+{{/* Rejects values that would be ignored, must not be in a ConfigMap, or contradict another value. */}}
 {{- define "pipespan.checks" -}}
 {{- $paths := include "pipespan.paths" (dict "value" .Values.config "path" "") | splitList "\n" }}
 {{- range $path, $value := .Files.Get "files/secrets.yaml" | fromYaml }}
 {{- if has $path $paths }}
-{{- fail (printf "config.%s is a secret, and config becomes a ConfigMap that many can read: remove it there. %s" $path $value) }}
+{{- fail (printf "config.%s is a secret, but config is stored in a ConfigMap that many people can read: remove it from config. %s" $path $value) }}
 {{- end }}
 {{- end }}
 {{- range $path, $value := dict
-  "listen" "The container listens at port 8080; service.port is the port of the Service."
+  "listen" "The container listens on port 8080; service.port is the port of the Service."
   "admin.listen" "admin.enabled opens the admin port."
-  "store.url" "store.kind, store.sqlite and store.postgres say where the store is."
-  "webhook.token_file" "webhook.existingSecret and webhook.key say where the token is." }}
+  "store.url" "store.kind, store.sqlite and store.postgres determine where the store is."
+  "webhook.token_file" "webhook.existingSecret and webhook.key determine where the token is." }}
 {{- if has $path $paths }}
 {{- fail (printf "config.%s is ignored, because the chart sets it: remove it. %s" $path $value) }}
 {{- end }}
@@ -29,7 +29,7 @@
 {{- end }}
 {{- range $label := list "app.kubernetes.io/name" "app.kubernetes.io/instance" }}
 {{- if hasKey $.Values.podLabels $label }}
-{{- fail (printf "podLabels: Services select by %s, which the chart sets: remove it." $label) }}
+{{- fail (printf "podLabels: remove %s, which the chart sets, because Services select pods by it." $label) }}
 {{- end }}
 {{- end }}
 {{- range .Values.env }}
@@ -38,19 +38,19 @@
 {{- end }}
 {{- end }}
 {{- if and .Values.sidecar.containers (ne .Values.store.kind "sqlite") }}
-{{- fail "sidecar.containers need store.kind sqlite: as a sidecar Pipespan has one replica." }}
+{{- fail "sidecar.containers needs store.kind sqlite, because Pipespan has only one replica if it runs as a sidecar." }}
 {{- end }}
 {{- if and .Values.platform.existingSecret (not .Values.platform.url) (not (dig "platform" "url" "" .Values.config)) }}
 {{- fail "platform.existingSecret needs platform.url: the token is sent there." }}
 {{- end }}
 {{- $fromOutside := or .Values.ingress.admin.enabled .Values.httpRoute.admin.enabled }}
 {{- if and (or $fromOutside .Values.serviceMonitor.enabled) (not .Values.admin.enabled) }}
-{{- fail "The admin Ingress, the admin HTTPRoute and the ServiceMonitor need admin.enabled: they lead to the admin port." }}
+{{- fail "The admin Ingress, the admin HTTPRoute and the ServiceMonitor need admin.enabled, because they use the admin port." }}
 {{- end }}
 {{- with .Values.store.postgres.maxConnections }}
-{{- $needed := mul 16 (add1 $.Values.autoscaling.maxReplicas) }}
+{{- $needed := mul 8 (add1 $.Values.autoscaling.maxReplicas) }}
 {{- if and (eq $.Values.store.kind "postgres") (gt $needed (sub . 3)) }}
-{{- fail (printf "autoscaling.maxReplicas %d needs up to %d connections in a rollout (16 for each replica, and one replica more), and store.postgres.maxConnections leaves %d. Lower the one, or raise max_connections of the server and the other." (int $.Values.autoscaling.maxReplicas) $needed (sub . 3)) }}
+{{- fail (printf "autoscaling.maxReplicas %d needs up to %d connections during a rollout (8 for each replica, and one replica more), but store.postgres.maxConnections leaves only %d. Lower autoscaling.maxReplicas, or raise the server's max_connections and store.postgres.maxConnections." (int $.Values.autoscaling.maxReplicas) $needed (sub . 3)) }}
 {{- end }}
 {{- end }}
 {{- if gt (int .Values.autoscaling.minReplicas) (int .Values.autoscaling.maxReplicas) }}
@@ -58,7 +58,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The paths of all keys in a value, one a line; those of list items end in []. */}}
+{{/* Lists the paths of all keys in a value, one per line. The path of a list item ends in []. */}}
 {{- define "pipespan.paths" -}}
 {{- $path := .path }}
 {{- if kindIs "map" .value }}

@@ -22,12 +22,12 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ .Values.admin.existingSecret | default .Values.webhook.existingSecret }}
 {{- end }}
 
-{{/* The path under which a proxy publishes the daemon, without a slash at its end. */}}
+{{/* The path under which a proxy publishes the daemon, without a trailing slash. */}}
 {{- define "pipespan.basePath" -}}
 {{ dig "base_path" "" .Values.config | trimSuffix "/" }}
 {{- end }}
 
-{{/* What every pod of ours has, wherever it runs. */}}
+{{/* The scheduling settings of every pod that the chart creates. */}}
 {{- define "pipespan.placement" -}}
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
@@ -97,7 +97,7 @@ env:
   - name: PIPESPAN_CONFIG
     value: /etc/pipespan/pipespan.yaml
   {{- end }}
-  # Read again when it changes, so the token can be replaced without a restart.
+  # The file is read again when it changes, so the token can be replaced without a restart.
   - name: PIPESPAN_WEBHOOK_TOKEN_FILE
     value: /run/secrets/pipespan/{{ .Values.webhook.key }}
   {{- with .Values.webhook.signingKey }}
@@ -138,7 +138,7 @@ env:
     value: /run/secrets/{{ ternary "pipespan" "admin" (eq (include "pipespan.adminSecret" .) .Values.webhook.existingSecret) }}/{{ .Values.admin.key }}
   {{- end }}
   {{- if or .Values.ingress.enabled .Values.httpRoute.enabled }}
-  # Behind a proxy that names the client.
+  # The daemon runs behind a proxy that reports the client's address.
   - name: PIPESPAN_TRUST_PROXY
     value: 'true'
   {{- end }}
@@ -149,7 +149,7 @@ volumeMounts:
   - name: config
     mountPath: /etc/pipespan
     readOnly: true
-  # A whole folder: a subPath would never be updated.
+  # The whole folder is mounted, because Kubernetes never updates a file that is mounted with subPath.
   - name: secrets
     mountPath: /run/secrets/pipespan
     readOnly: true
