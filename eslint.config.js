@@ -1,4 +1,4 @@
-// Type-aware rules over everything that ships or tests; Prettier alone decides on layout.
+// Applies type-aware rules to all TypeScript files. There are no layout rules, because Prettier formats the code.
 import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
 

@@ -1,12 +1,12 @@
-// Tests run in a few forked processes, file after file.
+// The configuration of all tests. They run in a few forked processes, each of which runs one file after another.
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { configDefaults, defineConfig } from 'vitest/config'
 import { compiled } from './test/shipped.ts'
 import { isFull } from './test/full.ts'
 
-/** Folders whose tests run whole daemons, kill them, or attack them. */
+/** Folders whose tests start, kill or attack whole daemons. */
 const ofDaemons = ['attack', 'bounds', 'crash', 'demo', 'e2e']
-/** The slowest files of the long forms, the slowest first: from half an hour down to three minutes. */
+/** The slowest files in `npm run test:full`, the slowest first. They take from half an hour to three minutes. */
 const slowestWhenFull = [
   'bounds/backlog',
   'crash/inside-jobs',
@@ -22,7 +22,7 @@ const slowestWhenFull = [
   'crash/commands',
   'crash/kill',
 ]
-/** The slowest files, of all folders, the slowest first. */
+/** The slowest files of all folders, the slowest first. */
 const slowest = [
   ...(isFull ? slowestWhenFull : []),
   'features/notifications/daemon',
@@ -115,21 +115,21 @@ const slowest = [
   'core/send/export-leases',
   'core/store/copy',
 ].map(name => `test/${name}.test.ts`)
-/** What `npm test` leaves to `npm run test:slow`: three quarters of the time of all. CI runs both. */
+/** The files that `npm test` leaves out and `npm run test:slow` runs. They take three quarters of the time of all tests. CI runs both. */
 const slow = [...slowest, ...ofDaemons.map(name => `test/${name}/**/*.test.ts`)]
-/** Has quick tests, too. */
+/** A file that contains both quick and slow tests. */
 const inBoth = 'test/without.test.ts'
-/** Whole daemons, packages and browsers, and what waits for time to pass. */
+/** Matches tests that need whole daemons, packages or browsers, and tests that wait for time to pass. They start right after the slowest files. */
 const whole =
   /\/test\/(release|bounds|crash|e2e|attack|demo|features\/(backfill|gcpe|mcp|notifications|tokens)|features\/audit\/(backfill|daemon|page)|features\/regressions\/(hidden|pages|past|stores)|features\/inventory\/(commands|components|daemon)|console|core\/(store\/(silence|postgres|replicas)|find\/poller|send\/flow))/
 
-/** Undefined: all. */
+/** Which part of the tests to run, `quick` or `slow`. If undefined, all tests run. */
 const part = process.env.PIPESPAN_TEST_PART
 const minute = 60_000
-/** A test that hangs fails after a minute, beside two busy processes too; tests of whole daemons get three, and the long forms half an hour. */
+/** The timeout of a test in ms: a minute for quick tests, even on a busy machine, three minutes for slow tests, and half an hour for the long forms. */
 const timeout = isFull ? 30 * minute : part === 'quick' ? minute : 3 * minute
 
-/** What takes longest begins first: else one of them still runs alone when all others are done. */
+/** Starts the slowest files first. Otherwise one of them would still be running alone after all others have ended. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {
@@ -140,7 +140,7 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-// Of the processes of tests and of all that they start.
+// The compile cache of the test processes and of all processes that they start.
 process.env.NODE_COMPILE_CACHE = compiled
 
 export default defineConfig({
@@ -148,16 +148,16 @@ export default defineConfig({
     include: part === 'slow' ? [...slow, inBoth] : ['test/**/*.test.ts'],
     exclude: [...configDefaults.exclude, ...(part === 'quick' ? slow : [])],
     globalSetup: 'test/before-all.ts',
-    // Signals and working folders are a process's own. Modules are not a file's own: half of the processor time would go into loading them,
-    // and all that they remember from one file to the next is which secrets to keep out of texts.
+    // Tests run in processes, because signals and the working directory belong to a process. The files of a process share their modules: loading them
+    // for each file would take half of the processor time. The only state that modules keep between files is the list of secrets to redact.
     pool: 'forks',
     isolate: false,
-    // Daemons under test wait as much as they work: five workers fill two processors.
+    // Tests of daemons wait half of the time, so five workers keep two processors busy.
     maxWorkers: 5,
     testTimeout: timeout,
     hookTimeout: timeout,
-    // A condition that never comes true fails before its test does, with a message of its own. What is asked again and again is often a command or a page:
-    // less often costs less.
+    // This timeout is shorter than that of the test, so that a condition that is never met fails with its own message. The interval is long, because
+    // the condition often runs a command or requests a page.
     expect: { poll: { timeout: (timeout / 6) * 5, interval: 100 } },
     sequence: { sequencer: SlowFirst },
   },
