@@ -15,6 +15,7 @@ import {
   type Read,
   type WireObject,
 } from '../wire-read.ts'
+import { isManual } from '../../model/status.ts'
 import type { Environment, ObservedJob, JobFacts, JobTimes, Person, Runner } from '../../model/observation.ts'
 
 /** Reads a person; undefined if there is neither an ID nor a name. */
@@ -130,12 +131,13 @@ export function readReportedJob(hook: WireObject): ObservedJob | undefined {
 }
 
 /**
- * Returns the facts about a job. The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). Copying
- * with a leading spread is fastest.
+ * Returns the facts about a job. The failure reason is kept only for failed jobs, because job events always have one (`unknown_failure`). Only
+ * pipeline events have a flag for manual jobs, so elsewhere the status shows that a job is manual. Copying with a leading spread is fastest.
  */
 export function factsOf(kind: JobFacts['kind'], facts: Partial<JobFacts>): JobFacts | undefined {
   const { status } = facts
   if (status === undefined) return undefined
+  if (facts.manual === undefined && isManual(status)) return factsOf(kind, { ...facts, manual: true })
   if (facts.failureReason === undefined || status === 'failed') return { ...facts, kind, status }
   const { failureReason: _, ...rest } = facts
   return { ...rest, kind, status }

@@ -52,6 +52,12 @@ describe('the REST response for a pipeline that was retried eight days later', (
     })
   })
 
+  it('knows from its status that a job is manual', () => {
+    expect(observation.jobs.filter(({ facts }) => facts.manual === true).map(({ facts }) => facts.name)).toEqual([
+      'pages',
+    ])
+  })
+
   it('observes the jobs of both attempts of a retried pipeline', () => {
     expect(observation.jobs.map(({ id, facts }) => [id, facts.kind, facts.name, facts.status])).toEqual([
       [700101, 'job', 'image', 'success'],
