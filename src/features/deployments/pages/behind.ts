@@ -9,12 +9,7 @@ import { needed, NotShown } from '../../../console/layout/not-shown.ts'
 import { notShownPage } from '../../../console/access/entrance.ts'
 import type { CountedBehind } from '../count-behind.ts'
 import type { DeploymentSources } from './sources.ts'
-
-interface AskedBehind {
-  readonly instance?: string | undefined
-  readonly projectId: number
-  readonly environment: string
-}
+import type { NamedEnvironment } from '../sql/deployment-reads.ts'
 
 export const behindShape = z.object({
   project: z.string(),
@@ -38,24 +33,17 @@ export const behindShape = z.object({
 })
 type EnvironmentBehind = Shaped<typeof behindShape>
 
-/** The maximum number of environments that are searched for the requested environment. */
-const maxSearched = 2_000
-
 /** Returns how many commits an environment is behind the default branch, or undefined if there is no such environment. */
 export async function behindOf(
   { deployments, countBehind }: Pick<DeploymentSources, 'deployments' | 'countBehind'>,
-  { instance, projectId, environment }: AskedBehind,
+  asked: NamedEnvironment,
 ): Promise<EnvironmentBehind | NotShown | undefined> {
   if (countBehind === undefined) {
     return NotShown.without('How far an environment is behind cannot be shown', [needed.platform])
   }
-  const found = (await deployments.current({ limit: maxSearched })).find(
-    ({ deployment, view }) =>
-      deployment.project.id === projectId &&
-      view.environment === environment &&
-      (instance === undefined || deployment.instance === instance),
-  )
+  const found = await deployments.currentOf(asked)
   if (found === undefined) return undefined
+  const { projectId, environment } = asked
   const { deployment, view } = found
   const { defaultBranch: branch, path: project = '', webUrl } = deployment.project
   const { revision, finishedAt: deployedAt } = view
@@ -72,7 +60,7 @@ export async function behindOf(
 
 export async function behindPage(
   parts: Pick<DeploymentSources, 'deployments' | 'countBehind'>,
-  asked: AskedBehind,
+  asked: NamedEnvironment,
   context: RequestContext,
 ): Promise<Page | undefined> {
   const found = await behindOf(parts, asked)

@@ -35,6 +35,13 @@ export interface ShownDeployment {
   readonly figures?: DeploymentFigures | undefined
 }
 
+/** An environment, by its project's ID and its name. */
+export interface NamedEnvironment {
+  readonly instance?: string | undefined
+  readonly projectId: number
+  readonly environment: string
+}
+
 export function deploymentReads(reading: Reading) {
   return {
     /** Returns the deployments of a period, latest first. */
@@ -51,6 +58,13 @@ export function deploymentReads(reading: Reading) {
         { where: isCurrent, values: [], by: 'finished_at', project, limit },
         shownDeployment,
       ),
+    /** Returns the last successful deployment to one environment. If no instance is given, it is the latest one on any of them. */
+    currentOf: async ({ instance, projectId, environment }: NamedEnvironment): Promise<ShownDeployment | undefined> => {
+      const one = instance === undefined ? '' : 'AND instance = ?3'
+      const where = `outcome = 'succeeded' AND project_id = ?1 AND environment = ?2 ${one}`
+      const values = [projectId, environment, ...(instance === undefined ? [] : [instance])]
+      return (await listed(reading, 'deployments', { where, values, by: 'finished_at', limit: 1 }, shownDeployment))[0]
+    },
   }
 }
 
