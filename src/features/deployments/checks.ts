@@ -99,8 +99,10 @@ async function findIncidents({ client, store, within, now }: Asked): Promise<Fin
   if (openedAt !== undefined)
     return report('fine', `Incidents are reported; the last one was opened ${ago(openedAt, now)}.`)
   const none = `Incidents: none was opened in the last ${periodDays} days`
-  const cursor = client && (await store?.repositories.of(incidentCursors).get({ instance: client.instance }))
-  if (cursor !== undefined) return report('fine', `${none}; the platform's list of them is read.`)
+  // A token that is limited to groups has its own cursor, whose key begins with the instance.
+  const cursors = client === undefined ? [] : ((await store?.repositories.of(incidentCursors).all()) ?? [])
+  if (cursors.some(({ instance }) => instance.split(' ')[0] === client?.instance))
+    return report('fine', `${none}; the platform's list of them is read.`)
   const remedy = 'Enable issues events in the webhooks: `pipespan hooks ensure` does this.'
   return report('skipped', `${none}, and the platform's list of them was not read yet.`, remedy)
 }

@@ -53,3 +53,12 @@ it('reports deployments, changes and incidents that are selected but not sent by
     'fine: Changes (merge requests) are reported by webhooks, most recently 3 h ago.',
   ])
 })
+
+it('knows that incidents are polled with a token that is limited to groups', async () => {
+  const { store } = openWorld()
+  await store.repositories.of(incidentCursors).put({ instance: `${instance} (groups 0a1b2c3d)`, at: t0 })
+  const found = async (of: string) =>
+    (await checkEvents({ config: { events: ['issue'] }, client: { instance: of }, store })).at(-1)?.level
+  expect(await found(instance)).toBe('fine')
+  expect(await found('https://git.example.net')).toBe('skipped')
+})
