@@ -1,10 +1,9 @@
 // Counts how many tests failed in a job, and how many of these were already known to be flaky. The verdict on a pipeline uses the counts.
 import { failedTestsSlot } from '../../console/pipelines/verdict.ts'
-import { groupNameOf } from '../../model/job.ts'
 import { hasFailed } from '../../model/status.ts'
 import { reportOf } from './pages/job-tests.ts'
 import { testMemoryMs } from './store-part.ts'
-import { testsIn } from './test-reads.ts'
+import { testedName, testsIn } from './test-reads.ts'
 import type { FailedTests } from '../../model/verdict.ts'
 import type { RunCard } from '../../console/pipelines/run-card.ts'
 import type { JobCard } from '../../console/pipelines/job-card.ts'
@@ -37,7 +36,7 @@ export async function failedTestsIn(
   const known = await testsIn(parts).figures('flaky', { project, since, until: finishedAt, limit: maxFlaky })
   const flaky = new Set(
     known
-      .filter(one => one.instance === instance && one.projectId === projectId && one.job === groupNameOf(name))
+      .filter(one => one.instance === instance && one.projectId === projectId && one.job === testedName(name))
       .map(nameOf),
   )
   return { total, failed: failed + errored, flaky: report.failures.filter(one => flaky.has(nameOf(one))).length }

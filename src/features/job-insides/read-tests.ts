@@ -15,6 +15,7 @@ import type { PipelineTests, TestReports, TestsRead } from '../../platform/port/
 import type { Run } from '../../model/run.ts'
 import type { Section } from '../../model/inside.ts'
 import type { Runs } from '../../core/store/ports/runs.ts'
+import { testedName } from './test-reads.ts'
 import type { TestMemory } from './test-memory.ts'
 
 export interface TestReadingOptions {
@@ -126,7 +127,7 @@ export function createTestReading(options: TestReadingOptions): JobReading {
     if (revision === undefined) return []
     const { flaky, forgotten } = await memory.record({
       ...{ instance: key.instance, projectId: project.id, project: project.path ?? String(project.id) },
-      ...{ job: withoutNumber(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
+      ...{ job: testedName(job.name ?? ''), jobId: job.id, pipelineId: key.pipelineId, revision },
       endedAt: job.end,
       lostMs: hasFailed(job.status) ? Math.round(job.end - job.start) : 0,
       ...outcomes,
@@ -171,9 +172,4 @@ function firstOfGroups(run: Run | undefined, attempt: number): KnownTests['first
     first.set(group, Math.min(id, first.get(group) ?? id))
   }
   return first
-}
-
-/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because a test may run in a different parallel job in the next pipeline. */
-function withoutNumber(name: string): string {
-  return name.replace(/ \d+\/\d+$/, '')
 }

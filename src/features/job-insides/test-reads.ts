@@ -71,6 +71,11 @@ export interface TestReads {
   flakyDays(of: Since): Promise<readonly FlakyDay[]>
 }
 
+/** Removes the number of a parallel job: `rspec 2/3` becomes `rspec`, because a test may run in a different parallel job in the next pipeline. */
+export function testedName(name: string): string {
+  return name.replace(/ \d+\/\d+$/, '')
+}
+
 /** Reads test results of the projects that the user may see. */
 export function testsIn(reads: Pick<Reads, 'on'>): TestReads {
   return reads.on(testReads)
@@ -106,8 +111,10 @@ function scopeOf(project: ProjectScope | undefined, values: Value[]): string {
 function figuresSql(question: TestQuestion, of: string): ScopedSql {
   const grouped = (rows: ScopedSql, cost: string): ScopedSql => `
     SELECT instance, project_id, max(project) AS project, job, max(suite) AS suite, max(name) AS name, count(*) AS times, max(at) AS last_at,
-           max(job_id) AS job_id, max(pipeline_id) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
-    FROM (${rows}) AS found GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
+           max(job_id) AS job_id, max(CASE WHEN newest = 1 THEN pipeline_id END) AS pipeline_id, CAST(${cost} AS bigint) AS cost_ms
+    FROM (SELECT found.*, row_number() OVER (PARTITION BY instance, project_id, job, test ORDER BY job_id DESC) AS newest
+      FROM (${rows}) AS found) AS numbered
+    GROUP BY instance, project_id, job, test ORDER BY cost_ms DESC, times DESC, name LIMIT ?2`
   if (question === 'flaky') {
     const rows =
       `SELECT instance, project_id, project, job, test, suite, name, job_id, pipeline_id, found_at AS at, lost_ms AS ms

@@ -221,6 +221,13 @@ describe.each([
     )
   })
 
+  it('names the pipeline of the latest job, even if that is a retry in an older pipeline', async () => {
+    await record({ failed: [1] }, { pipelineId: 101 })
+    await record({ failed: [1] }, { pipelineId: 100, revision: 'def' })
+    const [found] = await tests.figures('failed', { project: `acme/shop-${projectId}`, since: 0, limit: 1 })
+    expect(found).toMatchObject({ times: 2, jobId, pipelineId: 100 })
+  })
+
   it('dates tests by the end of their job, however late the report is read', async () => {
     const endedAt = now - 5 * 24 * 3_600_000
     await record({ failed: [1] }, { endedAt: endedAt - 60_000 })

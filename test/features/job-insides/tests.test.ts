@@ -119,6 +119,14 @@ describe("a job's tests on the pages", () => {
     expect(await count({})).toEqual({ total: 12, failed: 2, flaky: 1 })
     expect(await count({ finishedAt: flaky?.lastAt })).toEqual({ total: 12, failed: 2, flaky: 0 })
     expect(await count({ name: 'another' })).toEqual({ total: 12, failed: 2, flaky: 0 })
+    // The jobs of a matrix are remembered under their whole names.
+    const matrix = 'unit: [linux, 24]'
+    const [failed, passed] = [new Map([[1, { suite: 'shop.CartTest', name: 'takes away' }]]), new Set([1])]
+    const remembered = { instance, projectId, project, job: matrix, pipelineId: 1, revision: 'abc', lostMs: 1 }
+    const none = { flaky: new Map(), slowest: [], endedAt: 1 }
+    await tests.record({ ...remembered, ...none, jobId: 8_000, failed, passed: new Set() })
+    await tests.record({ ...remembered, ...none, jobId: 8_001, failed: new Map(), passed })
+    expect(await count({ name: matrix, finishedAt: 2 })).toEqual({ total: 12, failed: 2, flaky: 1 })
     expect(await count({ status: 'success' })).toBeUndefined()
   })
 
