@@ -1,4 +1,4 @@
-// Every command in the documentation is executed by a test. A command that cannot be has a marker that names what the tests lack.
+// Tests the commands and links in the documentation. Every command is executed by a test, unless a marker states what the tests lack to execute it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'

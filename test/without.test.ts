@@ -43,7 +43,8 @@ it.runIf(process.env.PIPESPAN_TEST_PART === 'slow' || process.env.PIPESPAN_TEST_
   'type-checks the product without each feature, and passes the core tests without all features',
   async () => {
     const script = path.join(import.meta.dirname, '..', 'scripts', 'without.js')
-    // The script runs only the quick tests, which include the core tests. This test is not among them, so the script does not run it again.
+    // The environment makes `scripts/without.js` run only the quick tests, which include the core tests. This test is not a quick test, so the script
+    // does not run this test again.
     const env = { ...process.env, PIPESPAN_TEST_PART: 'quick', PIPESPAN_TEST_FULL: undefined }
     await promisify(execFile)(process.execPath, [script, '--each', '--test'], { maxBuffer: 2 ** 24, env })
   },

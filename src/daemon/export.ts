@@ -35,7 +35,7 @@ const gaugesOf = ({ gauges = [] }: Pick<Feature, 'gauges'>): readonly GaugeHead[
 export interface ExportParts extends Outlets {
   /** All destinations with their queued signals. Metrics are queued only if their temporality is delta. */
   readonly destinations: readonly Destination[]
-  /** All destinations with all their signals. */
+  /** All destinations with all their signals, including metrics that are not queued. */
   readonly whole: readonly Destination[]
   readonly metricDestinations: MetricFlushOptions['destinations']
   readonly settings: TelemetrySettings

@@ -178,7 +178,7 @@ export interface AskedPipeline {
   readonly mergeRequest?: MergeRequest | undefined
 }
 
-/** Requests about one pipeline. Each part is one request or one list. */
+/** Requests the facts about one pipeline in parts. Each part takes one request, or the requests for one list. */
 export interface PipelineAnswers {
   /**
    * Requests one part of a pipeline's facts. `jobs`: the jobs of all attempts, without bridges. `traceparent`: the valid W3C traceparent among the

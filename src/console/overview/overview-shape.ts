@@ -83,7 +83,7 @@ export interface FoundFix {
    */
   readonly of?: { readonly instance: string; readonly projectId: number; readonly job: string } | undefined
   readonly why: string
-  /** The path of a page with details. */
+  /** The path of the page that shows details about this entry. */
   readonly path: string
 }
 

@@ -39,7 +39,7 @@ export interface PollContext {
   readonly now: () => Millis
   /** Records the platform's time from a response. */
   readonly observeTime: (servedAt: Millis | undefined) => void
-  /** Stores the pipelines that show new facts, and returns how many there are. */
+  /** Stores the pipelines about which the list contains new facts, and returns their number. */
   readonly discover: (items: readonly ListedPipeline[], project?: ProjectFacts) => Promise<number>
 }
 
@@ -97,7 +97,8 @@ export function createPollContext(options: PollContextOptions): PollContext {
   }
 
   /**
-   * Returns undefined after a transient error for this project. Its pipelines are then stored without the project's facts, which are requested again.
+   * Requests the facts of a project. Returns undefined after a transient error: the project's pipelines are then stored without these facts, which are
+   * requested again with the next pipeline.
    */
   async function factsOf(facts: ProjectFacts): Promise<ProjectFacts | undefined> {
     try {

@@ -49,7 +49,7 @@ export interface PollerCounters {
   rounds: number
   /** The number of requests sent for lists of pipelines and projects. */
   requests: number
-  /** The number of pipelines that showed new facts. */
+  /** The number of pipelines about which a list contained new facts. */
   discovered: number
 }
 

@@ -88,7 +88,7 @@ function valueOf(setting: Setting | undefined): unknown {
   return { secret: secret instanceof Map ? Object.fromEntries<unknown>(secret as Map<string, unknown>) : secret }
 }
 
-/** Returns the shape of a secret, which other objects depend on (see `Kind`); undefined if there is no secret. */
+/** Returns the properties of a secret on which other parts depend, as `Kind.shape` returns them; undefined if the setting is not a secret. */
 function shapeOf({ value, option: { kind } }: Setting): string | undefined {
   const secret: unknown = value instanceof LiveSecret ? value.current() : undefined
   return secret === undefined ? undefined : kind.shape(secret)

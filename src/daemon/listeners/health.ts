@@ -26,7 +26,7 @@ type Readiness = { readonly ready: true } | { readonly ready: false; readonly re
 export function createHealth(options: HealthOptions): FastifyPluginAsync {
   const { now, log } = options
   let last: { readonly at: number; readonly answer: Promise<Readiness> } | undefined
-  /** The caching time of the last result, ms. */
+  /** How long the last result is cached, ms. */
   let cachedForMs: number = cacheMs.ready
 
   async function ask(): Promise<Readiness> {

@@ -154,7 +154,10 @@ class Open {
   /** The latest runs, which may be the beginning of the recovery. */
   #good: Outcome[] = []
 
-  /** `since` contains the runs of `Suspicion.since`. If it is empty, the number of runs and the number of bad ones are estimated from the episode. */
+  /**
+   * `since` contains the runs since the regression began (`Suspicion.since`). If it is empty, the numbers of runs and of bad runs are estimated from
+   * the stored episode.
+   */
   constructor(episode: Episode, since: readonly Outcome[], baseline: Baseline | undefined) {
     this.episode = episode
     this.#baseline = baseline

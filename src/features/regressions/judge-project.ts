@@ -191,7 +191,8 @@ function looksWorse(
     if (runs >= 5 || one.day < today - 14 * day) break
     runs += one.runs
     bad += countBad(one)
-    // Eight bad runs are enough if their share is more than twice the usual one: on a day with many runs, only the last ones may be bad.
+    // Eight bad runs suffice if the share of bad runs is more than twice as high as usual. A limit on the share alone would miss a day with many runs
+    // of which only the last are bad.
     if (bad >= 8 && bad > 2 * usual * runs) return true
   }
   return bad >= 2 && bad / runs > Math.min(0.3, 2 * usual + 0.05)

@@ -149,7 +149,7 @@ function busyChart(view: RunnersView): Html {
   })
 }
 
-/** Returns the busiest tag sets, and one area for all others. */
+/** Returns the areas of the chart: one for each of the busiest tag sets, and one for all others. */
 function areasOf({ tagSets }: RunnersView): Busy[] {
   const ran = tagSets.filter(({ busy }) => busy.some(value => value > 0))
   const shown = ran.length > maxShown ? ran.slice(0, maxShown - 1) : ran

@@ -16,7 +16,7 @@ export interface KeptLine {
   readonly text: string
 }
 
-/** The lines that were dropped between the first and the last lines. */
+/** Describes the lines that were dropped between the first and the last kept lines. */
 export interface Missing {
   readonly lines: number
   readonly bytes: number

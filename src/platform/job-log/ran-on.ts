@@ -32,7 +32,7 @@ const maxHostname = 63
 
 /** Executors that run the script on the machine whose `hostname` is printed. */
 const runsOnMachine: ReadonlySet<string> = new Set(['shell', 'ssh', 'virtualbox', 'parallels', 'instance', 'custom'])
-/** Executors that run the script on a machine other than the runner's. The printed name is the container's. */
+/** Executors that run the script in a container on another machine than the runner's. Their log contains the container's name, not the machine's. */
 const runsElsewhere: ReadonlySet<string> = new Set(['docker+machine', 'docker-autoscaler', 'kubernetes'])
 
 export class RanOnReader {

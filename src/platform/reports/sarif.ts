@@ -28,7 +28,7 @@ interface Component {
 
 /** The level of a result if neither the result nor its rule has one. */
 const defaultLevel = 'warning'
-/** Maximum number of parts in a hierarchical id that are looked up. */
+/** Maximum number of parts of a hierarchical id (such as `a/b/c`) for which rules are looked up. */
 const maxParts = 10
 
 /** Returns the level of each result in a SARIF run. */

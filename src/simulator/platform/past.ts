@@ -98,7 +98,7 @@ function withPastDurations(plan: PipelinePlan): PipelinePlan {
   return { ...plan, jobs }
 }
 
-/** Returns the plan of a pipeline of `figures`. If `isSlow` is set, the pipeline is slow because somebody removed the tag of the large runner. */
+/** Returns the plan of a pipeline of the project `figures`. If `isSlow` is set, its job lacks the tag of the large runner, so the pipeline is slow. */
 function figuresPlan(isSlow: boolean): PipelinePlan {
   return {
     project: figures,

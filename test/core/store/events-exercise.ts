@@ -1,4 +1,4 @@
-// Tests of every store: events that are not about a run. The function is run against each database.
+// Tests how a store handles events that are not about a run. The tests run on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { chunkOf, deliver } from '../../support/of-run.ts'
 import { opened, type Bench } from './benches.ts'

@@ -109,7 +109,7 @@ describe.each(bothDatabases())('counting deployments on %s', (_name, open) => {
     bench.here.move(countIn)
     await counter.drain()
     const between = (from: number, to: number) => `${sha(from)}..${sha(to)}`
-    // The ranges are sorted, because several are requested concurrently.
+    // The test sorts the ranges, because they are requested concurrently, in no fixed order.
     expect(bench.asked.ranges.sort()).toEqual([between(10, 13), between(10, 13), between(13, 10), between(13, 15)])
     const [leadTimes] = await bench.total('platform.deployment.lead_time', 'production')
     expect(leadTimes).toMatchObject({ count: 3 + 0 + 3 + 2 })

@@ -13,8 +13,8 @@ function ofStates(selected: (status: string) => string, by: string): string {
 }
 
 /**
- * Returns a query for a status as a number from 1 to 4, each of which has a colour on the dashboard: success, running, failure and all other
- * statuses.
+ * Returns a query that converts the status to a number, which determines its colour on the dashboard: 1 for success, 2 for running, 3 for failed or
+ * canceled, and 4 for all other statuses.
  */
 function inColours(metric: string, labels: string): string {
   const selected = [

@@ -1,4 +1,5 @@
-// Tests the daemon's requests to an observability instance: for its token gauges, and for the enforcement state, which a page does not wait for.
+// Tests the daemon's requests to an observability instance. They return the data for the token gauges, and the enforcement state. A page does not wait
+// for the enforcement state.
 import { describe, expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { good } from '../../daemon/configuration/given.ts'

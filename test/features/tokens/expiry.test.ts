@@ -1,4 +1,4 @@
-// Tests conditions about expiring ingest tokens, as the observability instance lists them.
+// Tests the conditions about ingest tokens that expire soon. The tokens are those that the observability instance lists.
 import { expect, it } from 'vitest'
 import { closeAfterTest } from '../../support/after-test.ts'
 import { good } from '../../daemon/configuration/given.ts'

@@ -113,7 +113,7 @@ describe('concurrent rotations of a Secret', () => {
   it('does not take over a lease that its holder renews', async () => {
     const time = leapingClock()
     const holder = await target(time).lock(() => undefined)
-    // Whenever the process that wants the lease sleeps, time also passes for the lease's holder, which then renews the lease.
+    // The clock of the process that waits for the lease. Each of its sleeps also advances the clock of the lease's holder, which then renews the lease.
     const clock: Clock = {
       ...leapingClock(),
       sleep: async ms => {

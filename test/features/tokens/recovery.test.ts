@@ -20,7 +20,7 @@ class Stopped extends Error {}
 
 const yesterday: Clock = { now: () => Date.now() - 86_400_000, sleep: ms => systemClock.sleep(ms) }
 
-/** Runs a rotation that stops at this point. */
+/** Runs a rotation that is interrupted at the given point. */
 async function stopAt(point: ProgressPoint, clock: Clock = systemClock): Promise<void> {
   const progress = (reached: ProgressPoint) => {
     if (reached === point) throw new Stopped()

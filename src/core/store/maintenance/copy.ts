@@ -22,7 +22,7 @@ export interface CopyOptions {
   readonly onTable?: ((name: string, rows: number) => void) | undefined
 }
 
-/** The number of rows copied in one transaction. Rows with delivery bodies are large. */
+/** The number of rows copied in one transaction: `large` for tables with delivery bodies, whose rows are large, and `default` for all others. */
 const rowsAtOnce = { large: 16, default: 500 }
 /**
  * The duration of the lease that prevents a daemon from starting on either store during the copy, ms. If the copy crashes, the lease expires within

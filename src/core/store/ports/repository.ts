@@ -64,7 +64,7 @@ export interface Subject {
   readonly paths?: readonly (string | undefined)[] | undefined
 }
 
-/** A kind of document that a feature declares. */
+/** A kind of document in the key-value table. Each feature declares the kinds that it stores. */
 export interface DocumentKind<Document extends object, Key extends keyof Document> {
   /** The prefix of the documents' names in the key-value table. */
   readonly kind: string

@@ -109,7 +109,7 @@ export interface RunWork {
   readonly decide: (known: StoredRun | undefined, now: Millis) => RunChange | undefined
 }
 
-/** Received data other than run observations. */
+/** Data from deliveries that is stored in the same transaction as the run observations. */
 export interface Beside {
   /** The events, in the order in which they arrived. */
   readonly events?: readonly ReceivedEvent[] | undefined

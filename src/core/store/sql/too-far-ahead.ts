@@ -28,7 +28,7 @@ export interface Wait {
   readonly due?: string
   /** The maximum wait in ms. */
   readonly max?: number
-  /** The column with the time since which the row has been waiting, preceded by the conditions under which that time is reliable. */
+  /** An SQL expression that ends in the column with the time since which the row has been waiting. It may begin with conditions, joined with AND. */
   readonly since?: string
   readonly only?: string
 }

@@ -16,7 +16,7 @@ export interface ListedRun {
   readonly instance: string
   readonly projectId: number
   readonly pipelineId: number
-  /** The ref of the run; empty if it is unknown, as is `source`. */
+  /** The ref of the run. Both `ref` and `source` are empty if they are unknown. */
   readonly ref: string
   readonly source: string
 }

@@ -99,7 +99,7 @@ export type TrendTotal = Omit<TrendRow, 'bucket'>
 export interface TrendExtent {
   /** The project's full path; empty for all projects. */
   readonly project: string
-  /** The instance of the newest row; empty for all projects. */
+  /** The instance in the subject's newest row. Empty if the subject is all projects. */
   readonly instance: string
   readonly first: Millis
   readonly last: Millis
