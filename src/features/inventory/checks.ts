@@ -23,7 +23,10 @@ export async function checkInventory(
   {
     client,
     store,
-  }: { readonly client: Pick<PlatformClient, 'asking'> | undefined; readonly store: SharedStore | undefined },
+  }: {
+    readonly client: Pick<PlatformClient, 'asking' | 'instance'> | undefined
+    readonly store: SharedStore | undefined
+  },
 ): Promise<Finding[]> {
   const ask = client?.asking({ priority: 'enrich' })
   const things = thingsOf(options)
@@ -32,7 +35,10 @@ export async function checkInventory(
     const on = policies.filter(({ level }) => level === 'fine')
     return [report('skipped', 'Inventory and queries are off.'), ...on]
   }
-  const states = (await store?.repositories.inventoryStates.all()) ?? []
+  // The states of a platform have its URL, followed by the groups if its token is for groups. Each project or group is read with one token.
+  const isOwn = ({ instance }: InventoryState): boolean =>
+    client === undefined || `${instance} `.startsWith(`${client.instance} `)
+  const states = ((await store?.repositories.inventoryStates.all()) ?? []).filter(isOwn)
   const now = (await store?.now()) ?? 0
   const found: Finding[] = []
   for (const [kind, some] of Map.groupBy(things, one => one.kind)) {

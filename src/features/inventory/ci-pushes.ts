@@ -16,34 +16,49 @@ export function ciPushes(options: InventoryOptions, context: Pick<PartContext, '
   const named = perToken(context, options).flatMap(({ inventory }) => inventory[includes.kind] ?? [])
   if (named.length === 0) return {}
   return {
-    onEvent: ({ touchesCi = false, project }) => {
+    onEvent: ({ instance, touchesCi = false, project }) => {
+      if (!touchesCi) return []
       // The project is compared with the configured names in lower case, because the platform ignores case in paths.
       const own = [project?.path?.toLowerCase(), project?.id.toString()]
-      return reportsBy(includesRefresh, touchesCi ? named.filter(name => own.includes(name.toLowerCase())) : [])
+      const pushed = named.filter(name => own.includes(name.toLowerCase()))
+      return reportsBy(
+        includesRefresh,
+        pushed.map(of => ({ instance, of })),
+      )
     },
   }
 }
 
-/** Makes the inventory request the includes of these projects at once. A report is the name of a project, spelled as in the configuration. */
-const includesRefresh: Reporter<string> = { order: 150, write: makeDue }
+/** A project that was pushed to. `of` is its name, spelled as in the configuration. */
+interface Pushed {
+  readonly instance: string
+  readonly of: string
+}
+
+/** Makes the inventory request the includes of these projects at once. */
+const includesRefresh: Reporter<Pushed> = { order: 150, write: makeDue }
 
 /**
- * Stored inventory states have names of the form `inventory SCOPE KIND OF`. The scopes are not known here, so the statement selects the names of all
- * states. It does not select the values, because the dependencies of a single project may take hundreds of kilobytes.
+ * Stored inventory states have names of the form `inventory SCOPE KIND OF`. A scope is an instance, followed by the groups of the token if it has any.
+ * The groups are not known here, so the statement selects the names of all states. It does not select the values, because the dependencies of a
+ * single project may take hundreds of kilobytes.
  */
 const selectNames = "SELECT name FROM key_value WHERE substr(name, 1, 10) = 'inventory '"
 const nameIn = text('name')
 
-function* makeDue(names: readonly string[], within: Within): Steps<void> {
-  const ends = names.map(of => ` ${includes.kind} ${of}`)
+function* makeDue(pushed: readonly Pushed[], within: Within): Steps<void> {
+  const isOf = (name: string): boolean =>
+    pushed.some(
+      ({ instance, of }) => name.startsWith(`inventory ${instance} `) && name.endsWith(` ${includes.kind} ${of}`),
+    )
   const listed = (yield [selectNames, []]).map(row => nameIn(row))
-  const keys = listed.filter(name => ends.some(end => name.endsWith(end))).sort()
+  const keys = listed.filter(isOf).sort()
   yield* lockNames(keys, within)
   for (const name of keys) {
     const [row] = yield [selectValue, [name]]
     const state = stateIn(row && { ...row, name }, within)
     // The kind in the stored state is checked as well as the name, because the state of a query may have a name with the same ending.
-    if (state?.kind !== includes.kind || !names.includes(state.of)) continue
+    if (state?.kind !== includes.kind || !pushed.some(({ of }) => of === state.of)) continue
     yield [writeValue, [name, JSON.stringify({ ...state, nextAt: Math.min(state.nextAt, within.now) })]]
   }
 }

@@ -31,14 +31,19 @@ it.each(bothDatabases())(
       { kind: 'query', of: 'of includes acme/shop' },
     ]
     for (const state of states) await inventoryStates.put({ ...state, instance: url, nextAt: later, failures: 0 })
+    for (const instance of [`${url} (groups 1a2b3c4d)`, `${url}.au`, 'https://git.example.org'])
+      await inventoryStates.put({ ...states[0]!, instance, nextAt: later, failures: 0 })
     await here.sql(`INSERT INTO key_value (name, value) VALUES ('inventory ${url} dependencies acme/shop', 'damaged')`)
     const loaded = loadConfig({ env: {}, file: fileWith(config), profiles, features: [inventory] })
     if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults))
     const { onEvent } = ciPushes(loaded.config as unknown as InventoryOptions, loaded)
-    const push = { touchesCi: true, project: { id: 3, path: 'acme/shop' } } as PlatformEvent
+    const push = { instance: url, touchesCi: true, project: { id: 3, path: 'acme/shop' } } as PlatformEvent
     await store.runs.transact([], { reports: onEvent?.(push, here.now()) })
     expect(logged).toEqual([])
     const due = (await inventoryStates.all()).filter(({ nextAt }) => nextAt <= here.now())
-    expect(due).toMatchObject([{ kind: 'includes', of: 'acme/shop' }])
+    expect(due).toMatchObject([
+      { instance: `${url} (groups 1a2b3c4d)`, kind: 'includes', of: 'acme/shop' },
+      { instance: url, kind: 'includes', of: 'acme/shop' },
+    ])
   },
 )

@@ -77,7 +77,7 @@ async function doctorOn(lists: string) {
   const loaded = loadConfig({ env: {}, file: fileWith(`${platform()}inventory: ${lists}\n`), profiles, features })
   if (!loaded.ok) throw new Error('the configuration is wrong')
   const options = loaded.config as unknown as InventoryOptions
-  return checkInventory(options, { store: world.store, client: { asking: () => world.ask } })
+  return checkInventory(options, { store: world.store, client: { instance: world.api.url, asking: () => world.ask } })
 }
 
 it("requests the dependency firewall's current state in the doctor, instead of repeating an earlier refusal", async () => {
@@ -118,6 +118,16 @@ it.each([
     path.endsWith('/triggers') ? { status, headers: { 'content-type': 'application/json' }, body } : undefined
   const found = await doctorOn('{ agents: [x] }')
   expect(found.at(-1)).toMatchObject({ level: 'skipped', what: expect.stringMatching(words) as string })
+})
+
+it('reports in the doctor of a platform only the inventory of that platform', async () => {
+  const state = { kind: 'agents', of: 'acme', failures: 0, nextAt: world.now() + 60_000 }
+  const refusal = { message: 'Not by this platform.', lasts: true }
+  const { inventoryStates } = world.store.repositories
+  await inventoryStates.put({ ...state, instance: `${world.api.url}.example`, refusal })
+  expect((await doctorOn('{ agents: [acme] }'))[0]?.what).toBe('agents: 1 of 1 not fetched yet.')
+  await inventoryStates.put({ ...state, instance: `${world.api.url} (groups 1a2b3c4d)`, answeredAt: world.now() })
+  expect((await doctorOn('{ agents: [acme] }'))[0]?.what).toBe('agents can be read for 1 of 1.')
 })
 
 it('reports in the doctor since when the daemon has sent no inventory requests, and how many points are omitted', async () => {
