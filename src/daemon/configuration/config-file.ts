@@ -97,7 +97,7 @@ const plainer: Readonly<Record<string, Wrong>> = {
   },
 }
 
-/** Parses YAML 1.2. Returns a mapping that is not blank, or the faults. `file` is the file name used in messages. */
+/** Parses YAML 1.2. Returns the mapping at its root or, if the file has errors or no settings, the errors. `file` is the file name in messages. */
 export function parseConfigFile(text: string, file: string): { root?: FileValue; faults: readonly ConfigFault[] } {
   const lines = new LineCounter()
   const placeAt = (offset: number): Source => {

@@ -178,7 +178,7 @@ function losesProtection(before: Setting, after: Setting): boolean {
 function protectionsOf({ option: { kind, spec }, value }: Setting): readonly string[] {
   if (spec.protects === undefined) return []
   const current = value instanceof LiveSecret ? (value as LiveSecret<unknown>).current() : value
-  // Among headers only the templates are protections, because they separate tenants.
+  // Of a setting that contains headers, only the templates protect something: they separate tenants.
   return current !== undefined && kind.spec.shape
     ? kind.spec.shape(current).split(',').filter(Boolean)
     : stringsOf(current)

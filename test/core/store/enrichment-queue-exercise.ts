@@ -1,4 +1,4 @@
-// Tests of every store: the enrichment queue, and which pipeline or job triggered a run.
+// Tests the enrichment queue of a store, and how the store finds the pipeline or job that triggered a run. The tests run on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { observedRun } from '../../../src/model/run.ts'
 import { event, instance, job } from '../../flow/world.ts'

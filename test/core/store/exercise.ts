@@ -1,4 +1,4 @@
-// Tests of every store in one function, which is run against each database.
+// Tests the basic operations of a store. The tests run on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'
 import { event, instance, job, at, rules } from '../../flow/world.ts'

@@ -1,4 +1,4 @@
-// Tests of every store: pruning, and what the store retains about pruned runs. The function is run against each database.
+// Tests how a store prunes runs, and what it retains about pruned runs. The tests run on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as exported from './exported-run.ts'
 import { at, day, event, instance, job, minute, reported } from '../../flow/world.ts'

@@ -1,4 +1,4 @@
-// Tests of the settler on every store. The stored data of one run is damaged, and other runs are due.
+// Tests that the settler settles the other due runs if the stored data of one run is damaged. The tests run on both databases.
 import { pino } from 'pino'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'

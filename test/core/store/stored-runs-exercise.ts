@@ -1,4 +1,4 @@
-// Tests of every store: the stored document of a run, and the pages that contain its jobs. The function is run against each database.
+// Tests how a store stores the document of a run, and the pages that contain its jobs. The tests run on both databases.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'

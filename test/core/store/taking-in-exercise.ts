@@ -1,4 +1,4 @@
-// Tests of every store: the transaction in which deliveries are taken in. The function is run against each database.
+// Tests the transaction in which a store takes in deliveries. The tests run on both databases.
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { at, event, instance, job, rules } from '../../flow/world.ts'

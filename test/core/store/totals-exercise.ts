@@ -1,4 +1,4 @@
-// Tests of every store: running totals. The function is run against each database.
+// Tests the running totals of a store. The tests run on both databases.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { documentOf } from '../../../src/core/store/sql/stored-json.ts'
 import { closeAfterTest } from '../../support/after-test.ts'

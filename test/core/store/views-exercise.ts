@@ -1,4 +1,4 @@
-// Tests of the views of every store, in one function that is run against each database.
+// Tests what pages and programs read from a store. The tests run on both databases.
 import { countFigures } from '../../support/counted-figures.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { mergeObservations } from '../../../src/core/take-in/merge-observations.ts'

@@ -1,4 +1,4 @@
-// Tests of the price table with hand-computed examples: which rule applies to a job, and what an attempt costs.
+// Tests the price table with hand-computed examples: which rule applies to a job, and what an attempt costs.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable, type PriceRule } from '../../../src/core/take-in/price-table.ts'

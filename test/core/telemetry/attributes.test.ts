@@ -1,4 +1,4 @@
-// Tests of the attribute tables: types and presence for any reported values, and the operator's attribute settings.
+// Tests the attribute tables: the types and presence of attributes for any reported values, and the operator's attribute settings.
 import { createHash } from 'node:crypto'
 import { binaryText } from '../../support/binary-text.ts'
 import type { Attributes } from '@opentelemetry/api'

@@ -1,4 +1,4 @@
-// Tests of cumulative metrics and gauges: the owner of a series, the series limit, and data points that became equal because an attribute was
+// Tests cumulative metrics and gauges: the owner of a series, the series limit, and data points that became equal because an attribute was
 // dropped.
 import { expect, it } from 'vitest'
 import { encodeResourceMetrics } from '../../../src/core/telemetry/encode.ts'

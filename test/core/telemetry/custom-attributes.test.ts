@@ -1,4 +1,4 @@
-// Tests of the attributes that the operator's rules set: where they appear, and which rule wins.
+// Tests the attributes that the operator's rules set: where they appear, and which rule wins.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, decodeMetrics } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics } from '../../../src/core/telemetry/encode.ts'

@@ -1,4 +1,4 @@
-// Tests of events around pipelines as log records: the name, the times, the resource, and the operator's attribute settings.
+// Tests the log records of events: their names, times and resources, and the operator's attribute settings.
 import { describe, expect, it } from 'vitest'
 import { decodeLogs, type ReceivedLogRecord } from '../../support/otlp-decode.ts'
 import { encodeLogs, encodeMetrics, encodeTraces } from '../../../src/core/telemetry/encode.ts'

@@ -1,4 +1,4 @@
-// Tests of facts about a pipeline and its jobs that need no further requests: hand-computed examples of attributes, from the payload to the span.
+// Tests the attributes that need no further requests, from the payload to the span. The expected values of the examples were computed by hand.
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createPriceTable } from '../../../src/core/take-in/price-table.ts'

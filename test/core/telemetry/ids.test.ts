@@ -1,4 +1,4 @@
-// Tests of trace and span ids: the test vectors of the contract, and properties that hold for every input.
+// Tests trace and span IDs: the test vectors of the contract, and properties that hold for every input.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

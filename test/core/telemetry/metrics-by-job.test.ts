@@ -1,4 +1,4 @@
-// Tests of durations by job name, and of the result of the newest pipeline.
+// Tests the metrics of durations by job name, and of the newest pipeline's result.
 import { describe, expect, it } from 'vitest'
 import { added, type Amount } from '../../../src/model/totals.ts'
 import { at, event, job } from '../../flow/world.ts'

@@ -1,4 +1,4 @@
-// Tests of snapshots as metrics, and of properties that hold for any reported values. Complete stories are covered by the golden files
+// Tests how snapshots become metrics, and properties that hold for any reported values. The golden files cover complete scenarios
 // (`requests.test.ts`).
 import fc from 'fast-check'
 import { ProtobufMetricsSerializer } from '@opentelemetry/otlp-transformer'

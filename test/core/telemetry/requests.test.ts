@@ -1,4 +1,4 @@
-// Tests of the requests for all signals: golden files of complete stories, stored requests that are read back, and values that the official
+// Tests the requests for all signals: golden files of complete scenarios, stored requests that are read back, and values that the official
 // serializers cannot encode.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests of spans and log records of arbitrary observations: their properties, and that they are encoded to the same bytes as by the official serializers.
+// Tests the spans and log records of arbitrary observations: their properties, and that their encoded bytes equal those of the official serializers.
 import fc from 'fast-check'
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests of the terminal waterfall of a trace: golden files of complete scenarios, and properties that hold at every width.
+// Tests the terminal waterfall of a trace: golden files of complete scenarios, and properties that hold at every width.
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

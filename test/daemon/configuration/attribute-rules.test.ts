@@ -1,4 +1,4 @@
-// Tests of the rules that set attributes: reserved names, and the sources of values.
+// Tests the rules that set attributes: reserved names, and the sources of values.
 import { describe, expect, it } from 'vitest'
 import { readFileSync } from 'node:fs'
 import { costsOf } from '../../../src/commands/config-check.ts'

@@ -1,4 +1,4 @@
-// Tests of a configuration with several platforms, in which each token gets its own view of the configuration.
+// Tests a configuration with several platforms, in which each token gets its own view of the configuration.
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../../support/after-test.ts'
 import { loadConfig } from '../../../src/daemon/configuration/load.ts'

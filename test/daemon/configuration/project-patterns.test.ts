@@ -1,4 +1,4 @@
-// Tests of patterns for projects and people, wherever they can be configured. The patterns are case-insensitive, and may be limited to one platform.
+// Tests patterns for projects and people, wherever they can be configured. The patterns are case-insensitive, and may be limited to one platform.
 import { describe, expect, it } from 'vitest'
 import path from 'node:path'
 import { writeFileSync } from 'node:fs'

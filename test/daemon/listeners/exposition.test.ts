@@ -1,4 +1,4 @@
-// Tests of the two formats of `/metrics`: which client gets which format, and how names chosen by people are escaped.
+// Tests the two formats of `/metrics`: which client gets which format, and how names chosen by people are escaped.
 import Fastify from 'fastify'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests of the health checks: what they query from the store, how often, and what they report.
+// Tests the health checks: what they query from the store, how often, and what they report.
 import { pino } from 'pino'
 import { request } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,4 @@
-// Tests of large scrapes: what is written first, what is omitted, and how the daemon serves clients that read slowly, disconnect or arrive at the
+// Tests large scrapes: what is written first, what is omitted, and how the daemon serves clients that read slowly, disconnect or arrive at the
 // same time.
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
