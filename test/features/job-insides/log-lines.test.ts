@@ -14,5 +14,5 @@ it.each([
     missing: { number: 8, lines, bytes: 6 },
     isWhole: true,
   }
-  expect(html`${wholeLog(log, false)}`.toString()).toContain(sentence)
+  expect(html`${wholeLog(log, false)}`.toString().replace(/\s+/g, ' ')).toContain(sentence)
 })
