@@ -68,9 +68,13 @@ export const maxSecret = 2_048
 export function redactedTo(limit: number, text: string, redactText: RedactText): string {
   const needed = limit + maxSecret
   const clean = redactText(text.slice(0, needed))
+  if (text.length < needed) return clean.slice(0, limit).toWellFormed()
   // The string may end in half a secret, because it was truncated to `needed`. Redaction may also have shortened the text before that end, so the
-  // last `maxSecret` characters are dropped.
-  return (text.length < needed ? clean : clean.slice(0, Math.max(0, clean.length - maxSecret)))
+  // last `maxSecret` characters are dropped. The beginning up to the first secret is kept, because half a secret cannot begin within `limit`.
+  const first = clean.indexOf(redacted)
+  const safe = first >= 0 && text.startsWith(clean.slice(0, first)) ? first + redacted.length : 0
+  return clean
+    .slice(0, Math.max(safe, clean.length - maxSecret))
     .slice(0, limit)
     .toWellFormed()
 }

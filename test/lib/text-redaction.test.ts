@@ -1,7 +1,7 @@
 // Tests the redaction of text from jobs: it removes secrets of all known forms, and leaves harmless text unchanged.
 import { linearPattern } from '../support/linear-pattern.ts'
 import { describe, expect, it } from 'vitest'
-import { createTextRedaction, createKeyWatch } from '../../src/lib/text-redaction.ts'
+import { createTextRedaction, createKeyWatch, maxSecret, redactedTo } from '../../src/lib/text-redaction.ts'
 import { createDebugWatch } from '../../src/platform/job-log/read-log.ts'
 import { secretForms, some } from './secret-forms.ts'
 
@@ -130,6 +130,29 @@ describe('the redaction of text from jobs', () => {
     const inJson = JSON.stringify({ key: key.join('\n'), name: 'shop' })
     expect(redactText(inJson)).toBe('{"key":"[REDACTED]","name":"shop"}')
     expect(redactText(inJson.slice(0, 100))).toBe('{"key":"[REDACTED]')
+  })
+})
+
+describe('text that is redacted and then truncated', () => {
+  const redactText = createTextRedaction([])
+  const key = `-----BEGIN PRIVATE KEY-----\n${some(1_900)}\n-----END PRIVATE KEY-----`
+  const truncatedTo = (limit: number, text: string): string =>
+    redactedTo(limit, text.padEnd(limit + maxSecret, ' and so on').slice(0, limit + maxSecret), redactText)
+
+  it('keeps the beginning up to a large secret', () => {
+    expect(truncatedTo(100, key)).toBe('[REDACTED]')
+    expect(truncatedTo(100, `key = ${key}`)).toBe('key = [REDACTED]')
+    expect(truncatedTo(100, `${'a '.repeat(80)}${key}`)).toBe('a '.repeat(50))
+    expect(truncatedTo(1_000, `${'a '.repeat(50)}${key}`)).toBe(`${'a '.repeat(50)}[REDACTED]`)
+  })
+
+  it('does not show half a secret at the end, wherever a secret before it was removed', () => {
+    const cut = createTextRedaction([linearPattern('key<[a-z]*>')])
+    for (const before of [0, 50, 99, 1_000]) {
+      const text = `${'a '.repeat(before)}${key} key<${'x'.repeat(200)}`
+      const shown = redactedTo(text.length - maxSecret, text, cut)
+      expect(shown).toMatch(/^(a )*\[REDACTED\]$/)
+    }
   })
 })
 
