@@ -2,6 +2,7 @@
 import type { Budget } from '../platform/port/budget.ts'
 import type { CommandLine } from '../lib/command-line.ts'
 import type { Config } from './configuration/options.ts'
+import type { Exporter } from '../core/send/exporter.ts'
 import type { EventTaking } from '../core/take-in/events.ts'
 import type { Millis } from '../model/instant.ts'
 import type { PlatformClient } from '../platform/port.ts'
@@ -70,7 +71,13 @@ export interface CommandSurroundings<Slice> extends Surroundings {
   /** Returns the platform that `--platform` names. The option may be omitted if only one platform is configured. Throws Misconfigured. */
   readonly platform: (name: string | undefined) => CommandPlatform
   /** Starts a daemon that processes and exports the content of the store. It does not read from any platform, and listens on random ports. */
-  readonly startExporting: () => Promise<{ readonly store: SharedStore; readonly stop: () => Promise<unknown> }>
+  readonly startExporting: () => Promise<ExportingDaemon>
+}
+
+export interface ExportingDaemon {
+  readonly store: SharedStore
+  readonly exporter: Pick<Exporter, 'status'>
+  readonly stop: () => Promise<unknown>
 }
 
 /** A platform with one token. Its configuration contains only this token. */

@@ -38,6 +38,7 @@ export function addBackfillCommand(line: ConfiguredLine<unknown>): void {
         async (given: Omit<BackfillCommand, 'typedRange' | 'otherBackfill'> & Readonly<Record<string, unknown>>) => {
           if (given.until !== undefined && given.until <= given.since)
             throw misuse('--until must be later than --since.')
+          if (given.since >= Date.now()) throw misuse('--since must be in the past.')
           const otherBackfill = backfills.find(({ flag }) => given[flag] === true)
           if (otherBackfill !== undefined && (given.mine || given.project.length + given.group.length > 0))
             throw misuse(`--${otherBackfill.flag} reads ${otherBackfill.what}: omit --project, --group and --mine.`)

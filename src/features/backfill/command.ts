@@ -5,8 +5,15 @@ import { createHash } from 'node:crypto'
 import { minutes, pipelineReading, type NamedPipelines, type Reading } from './pipelines.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../lib/clock.ts'
-import type { BackfillRequest, Backfill, CommandPlatform, ConfiguredLine } from '../../daemon/feature-commands.ts'
+import type {
+  BackfillRequest,
+  Backfill,
+  CommandPlatform,
+  ConfiguredLine,
+  ExportingDaemon,
+} from '../../daemon/feature-commands.ts'
 import type { Budget } from '../../platform/port/budget.ts'
+import type { ExportQueueStatus } from '../../core/send/exporter.ts'
 import type { SharedStore } from '../../core/store/ports/store.ts'
 
 export interface BackfillCommand extends NamedPipelines {
@@ -43,7 +50,7 @@ export async function runBackfill(
   const stop = (): void => stopping.abort(new Error('stopped'))
   for (const name of signals) process.once(name, stop)
   try {
-    const daemon = command.deliver ? await startExporting() : undefined
+    const daemon = command.deliver && !command.dryRun ? await startExporting() : undefined
     const store = daemon?.store ?? (await openStore())
     try {
       const { code, text, json } = await read(
@@ -55,10 +62,9 @@ export async function runBackfill(
         stopping.signal,
       )
       if (!command.json) print(terminal, text)
-      const isDelivered =
-        daemon !== undefined && !command.dryRun && (await delivered(terminal, command, store, stopping.signal))
-      if (command.json) printJson(terminal, daemon === undefined ? json : { ...json, delivered: isDelivered })
-      return code
+      const delivery = daemon && (await delivered(terminal, command, daemon, stopping.signal))
+      if (command.json) printJson(terminal, { ...json, ...delivery })
+      return delivery !== undefined && delivery.refused > 0 ? exitCode.failed : code
     } finally {
       await (daemon?.stop() ?? store.close())
     }
@@ -144,26 +150,59 @@ function progressSuffix(budget: Pick<Budget, 'snapshot'>): (share: number | unde
   }
 }
 
-/** Waits until all pipelines that were found have their details, are settled, and have been sent. Returns false if the wait was interrupted. */
+interface Delivery {
+  readonly delivered: boolean
+  /** The number of exports that became dead letters meanwhile. */
+  readonly refused: number
+}
+
+/**
+ * Waits until all pipelines that were found have their details, are settled, and have been sent. It does not wait for exports that are held or whose
+ * destination is not configured, because this daemon does not send them.
+ */
 async function delivered(
   terminal: Terminal,
   { json }: BackfillCommand,
-  store: SharedStore,
+  { store, exporter }: ExportingDaemon,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Delivery> {
   const line = createProgressLine(terminal, () => systemClock.now())
+  const deadBefore = countsOf(await exporter.status()).dead
   for (let calm = 0; calm < 2 && !signal.aborted;) {
     const { due } = await store.enrichment.count('backfill')
     const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
-    const pending = (await store.outbox.queues()).reduce((sum, queue) => sum + queue.pending, 0)
+    const { pending } = countsOf(await exporter.status())
     calm = due === 0 && !settling && pending === 0 ? calm + 1 : 0
     line.show(undefined, `${due} pipelines to fetch, ${pending} exports to send`)
     await sleep(500, undefined, { signal }).catch(() => undefined)
   }
   line.end()
   const { aborted } = signal
-  if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : 'Everything is exported.')
-  return !aborted
+  const { dead, unsent } = countsOf(await exporter.status())
+  const refused = Math.max(0, dead - deadBefore)
+  if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : arrived(refused, unsent))
+  return { delivered: !aborted && refused === 0, refused }
+}
+
+/** Counts exports. `pending` are those that this daemon sends, `unsent` those that are held or whose destination is not configured. */
+function countsOf(queues: readonly ExportQueueStatus[]): { dead: number; pending: number; unsent: number } {
+  const counts = { dead: 0, pending: 0, unsent: 0 }
+  for (const { state, dead, pending } of queues) {
+    counts.dead += dead
+    counts[state === 'held' || state === 'unserved' ? 'unsent' : 'pending'] += pending
+  }
+  return counts
+}
+
+function arrived(refused: number, unsent: number): string {
+  return [
+    refused === 0
+      ? 'Everything is exported.'
+      : `Exported, except for ${refused} that a backend refused: see \`pipespan dead-letters list\`.`,
+    ...(unsent === 0
+      ? []
+      : [`Earlier exports stay pending, because their destination has changed or is not configured: ${unsent}.`]),
+  ].join(' ')
 }
 
 /** Shows progress on one line. On a terminal the line is redrawn in place; otherwise a plain line is printed from time to time. */

@@ -21,6 +21,7 @@ describe('pipespan backfill', () => {
   let state: PlatformState
   const token = 'pat-73d1-secret'
   let crossProject: string | undefined
+  let endpoint: string
 
   beforeEach(async () => {
     crossProject = undefined
@@ -33,6 +34,7 @@ describe('pipespan backfill', () => {
     timeline.runAll()
     api = closeAfterTest(await RestApi.start({ state, now: () => Date.now(), token }))
     receiver = closeAfterTest(await OtlpReceiver.start({ keep: false }))
+    endpoint = receiver.url
   })
 
   async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
@@ -44,7 +46,7 @@ describe('pipespan backfill', () => {
       PIPESPAN_SETTLE: '100ms',
       PIPESPAN_LOG_LEVEL: 'warn',
       PIPESPAN_WEBHOOK_TOKEN: 'hook-token',
-      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
       PIPESPAN_POLL_CROSS_PROJECT: crossProject,
     }
@@ -66,6 +68,30 @@ describe('pipespan backfill', () => {
     const second = await run('--since', '2d', '--group', 'brightwater')
     expect(second.out).toContain('not exported yet: 0.')
     expect(JSON.stringify([first, second])).not.toContain(token)
+  })
+
+  it('sends no pending exports in a dry run, and ends although they are held for the former endpoint', async () => {
+    const args = ['--since', '2d', '--project', 'brightwater/data/reports', '--deliver']
+    const when = ({ signal }: { signal?: string | undefined }) => signal === 'traces' && process.emit('SIGINT')
+    receiver.misbehave({ fault: { kind: 'status', status: 503 }, when })
+    expect((await run(...args)).out).toContain('Stopped: unsent exports stay pending in the store.')
+    receiver.behave()
+    const { requests } = receiver.counts
+    expect((await run(...args, '--dry-run')).out).toContain('Nothing was written.')
+    expect(receiver.counts.requests).toBe(requests)
+    endpoint = closeAfterTest(await OtlpReceiver.start({ keep: false })).url
+    const { code, out } = await run(...args)
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/Everything is exported\. Earlier exports stay pending, .*: 1\.$/m),
+    ])
+  })
+
+  it('fails a backfill if the backend refuses some of its exports', async () => {
+    receiver.misbehave({ fault: { kind: 'status', status: 400 }, when: ({ signal }) => signal === 'logs' })
+    const args = ['--since', '2d', '--project', 'brightwater/data/reports', '--deliver']
+    const { code, out } = await run(...args, '--json')
+    expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ delivered: false, refused: 1 })])
   })
 
   it('exports nothing in a dry run of a backfill, and prints how many pipelines and requests there would be', async () => {
@@ -114,6 +140,7 @@ describe('pipespan backfill', () => {
   it.each([
     [['--since', 'yesterday'], 2, 'how long ago'],
     [['--since', '1d', '--until', '2d'], 2, '--until must be later than --since.'],
+    [['--since', '2999-01-01'], 2, '--since must be in the past.'],
     [['--since', '1d', '--group', 'nobody'], 1, '404 Group Not Found'],
   ])('rejects the backfill options %j with exit code %i', async (args, code, words) => {
     const result = await run(...args)
