@@ -22,6 +22,7 @@ const tagSetShape = z.object({
   jobs: z.number().describe('Jobs that started in the period.'),
   busy: z.array(z.number()).describe('Average number of running jobs in each step of the period.'),
   maxBusy: z.number().describe('Maximum number of jobs that ran at the same time.'),
+  totalMs: ms.describe('The time that jobs ran in the period.'),
   waitP50Ms: ms.optional(),
   waitP95Ms: ms.optional(),
   longWaits: z
@@ -45,7 +46,9 @@ const waitingShape = z.object({
   waitMs: ms.describe('Minimum time that the job has waited.'),
   runner: z
     .enum(['known', 'none', 'unknown'])
-    .describe('`none`: no known runner has the tags of the job. `unknown`: the tags of the job are unknown.'),
+    .describe(
+      '`none`: no known runner of the platform has the tags of the job. `unknown`: the tags of the job are unknown.',
+    ),
 })
 export type WaitingJob = Shaped<typeof waitingShape>
 
@@ -57,7 +60,9 @@ export const runnersViewShape = z.object({
   pipelines: z.number().describe('Number of pipelines that were read.'),
   hasInventory: z.boolean().describe('Whether runners are known from `inventory.runners`.'),
   tagSets: z.array(tagSetShape),
-  waiting: z.array(waitingShape).describe('Jobs that are waiting for a runner, longest wait first.'),
+  waiting: z.array(waitingShape).describe('Jobs that are waiting for a runner, longest wait first; at most 100.'),
+  waitingCount: z.number().describe('Number of all jobs that are waiting for a runner.'),
+  untakeable: z.number().describe('Number of waiting jobs whose `runner` is `none`.'),
 })
 export type RunnersView = Shaped<typeof runnersViewShape>
 
@@ -76,6 +81,7 @@ export interface RunnerJob extends JobPlace {
 
 /** A runner that the inventory lists. */
 export interface KnownRunner {
+  readonly instance: string
   readonly tags: readonly string[]
   readonly state: 'available' | 'busy' | 'offline'
 }
@@ -84,6 +90,8 @@ export interface Period {
   readonly since: Millis
   readonly until: Millis
   readonly step: Millis
+  /** The time until which running jobs are counted. The last step of the period may end later. */
+  readonly now: Millis
 }
 
 /** The duration above which a wait counts as long, ms. */
@@ -119,25 +127,33 @@ export function tagSetFigures(
         runners: runners && countsOf(runners),
       }
     })
-    .sort((a, b) => sum(b.busy) - sum(a.busy) || b.pending - a.pending)
+    .sort((a, b) => b.totalMs - a.totalMs || b.pending - a.pending)
 }
 
-/** Returns the waiting jobs, longest wait first, and for each whether a known runner could take it. */
-export function waitingJobs(jobs: readonly RunnerJob[], known: readonly KnownRunner[]): WaitingJob[] {
+/** Returns the waiting jobs, longest wait first, and for each whether a known runner could take it. A runner takes only jobs of its platform. */
+export function waitingJobs(
+  jobs: readonly RunnerJob[],
+  known: readonly KnownRunner[],
+): Pick<RunnersView, 'waiting' | 'waitingCount' | 'untakeable'> {
+  const ran = jobs.flatMap(({ instance, runnerTags: tags }) => (tags === undefined ? [] : [{ instance, tags }]))
   const seen = new Map(
-    [...known.map(({ tags }) => tags), ...jobs.flatMap(({ runnerTags }) => (runnerTags ? [runnerTags] : []))].map(
-      tags => [tagSetOf(tags), new Set(tags)],
-    ),
+    [...known, ...ran].map(({ instance, tags }) => [
+      `${tagSetOf(tags)} ${instance}`,
+      { instance, tags: new Set(tags) },
+    ]),
   )
-  const runnerFor = (tags: readonly string[] | undefined): WaitingJob['runner'] => {
+  const runnerFor = ({ instance, tags }: RunnerJob): WaitingJob['runner'] => {
     if (tags === undefined) return 'unknown'
-    return [...seen.values()].some(own => tags.every(tag => own.has(tag))) ? 'known' : 'none'
+    const takes = (one: { readonly instance: string; readonly tags: ReadonlySet<string> }): boolean =>
+      one.instance === instance && tags.every(tag => one.tags.has(tag))
+    return [...seen.values()].some(takes) ? 'known' : 'none'
   }
-  return jobs
+  const all = jobs
     .filter(({ isPending }) => isPending)
-    .map(job => ({ ...placeOf(job), tagSet: tagSetOf(job.tags), waitMs: job.waitMs ?? 0, runner: runnerFor(job.tags) }))
+    .map(job => ({ ...placeOf(job), tagSet: tagSetOf(job.tags), waitMs: job.waitMs ?? 0, runner: runnerFor(job) }))
     .sort((a, b) => b.waitMs - a.waitMs)
-    .slice(0, maxWaiting)
+  const untakeable = all.filter(({ runner }) => runner === 'none').length
+  return { waiting: all.slice(0, maxWaiting), waitingCount: all.length, untakeable }
 }
 
 function setOf({ runnerTags, tags }: RunnerJob): string | undefined {
@@ -149,12 +165,15 @@ function placeOf({ instance, projectId, project, pipelineId, jobId, name }: Runn
 }
 
 /** Returns how many jobs ran concurrently: the average in each step, and the maximum. */
-function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pick<TagSetFigures, 'busy' | 'maxBusy'> {
+function busyOf(
+  jobs: readonly RunnerJob[],
+  { since, until, step, now }: Period,
+): Pick<TagSetFigures, 'busy' | 'maxBusy' | 'totalMs'> {
   const total = new Array<number>(Math.ceil((until - since) / step)).fill(0)
   const changes: [at: Millis, by: number][] = []
-  for (const { startedAt, finishedAt = until } of jobs) {
+  for (const { startedAt, finishedAt = now } of jobs) {
     if (startedAt === undefined) continue
-    const [from, to] = [Math.max(since, startedAt), Math.min(until, finishedAt)]
+    const [from, to] = [Math.max(since, startedAt), Math.min(now, finishedAt)]
     if (to <= from) continue
     changes.push([from, 1], [to, -1])
     for (let at = Math.floor((from - since) / step); at < total.length && since + at * step < to; at += 1) {
@@ -166,7 +185,9 @@ function busyOf(jobs: readonly RunnerJob[], { since, until, step }: Period): Pic
   let maxBusy = 0
   // Ends are sorted before starts: if one job ends at the moment when another starts, the two do not overlap.
   for (const [, by] of changes.sort((a, b) => a[0] - b[0] || a[1] - b[1])) maxBusy = Math.max(maxBusy, (running += by))
-  return { busy: total.map(time => time / step), maxBusy }
+  // The last step is not over yet, so its average is that of the time until now.
+  const passed = (at: number): Millis => Math.max(1, Math.min(step, now - since - at * step))
+  return { busy: total.map((time, at) => time / passed(at)), maxBusy, totalMs: sum(total) }
 }
 
 function longWaitsOf(waits: readonly number[]): TagSetFigures['longWaits'] {

@@ -9,22 +9,23 @@ import { jobAddress } from '../../console/pipelines/run-rows.ts'
 import type { RunnersView, TagSetFigures, WaitingJob } from './figures.ts'
 
 export function runnersPage(view: RunnersView, context: RequestContext): Page {
-  const { tagSets, waiting } = view
+  const { tagSets, waiting, waitingCount, untakeable } = view
   const running = tagSets.reduce((sum, one) => sum + one.running, 0)
-  const pending = tagSets.reduce((sum, one) => sum + one.pending, 0)
-  const untakeable = waiting.filter(({ runner }) => runner === 'none').length
   return {
     title: 'Runners',
     live: true,
     content: html`<div class="page-head"><h1>Runners</h1></div>
       <p class="summary">
-        <strong>${counted(running, 'job')}</strong> running, <strong>${number(pending)}</strong> waiting for a
+        <strong>${counted(running, 'job')}</strong> running, <strong>${number(waitingCount)}</strong> waiting for a
         runner${waiting[0] !== undefined && html`, the longest for <strong>${duration(waiting[0].waitMs)}</strong>`}
         ${untakeable > 0 && html` · <strong>${counted(untakeable, 'job')}</strong> that no known runner can take`}
       </p>
       ${card(
         'Waiting now',
-        waiting.length === 0 ? empty('No job is waiting for a runner.') : waitingTable(waiting, context),
+        waiting.length === 0
+          ? empty('No job is waiting for a runner.')
+          : html`${waitingTable(waiting, context)}
+            ${waitingCount > waiting.length && html`<p class="dim">The ${number(waiting.length)} that have waited longest.</p>`}`,
       )}
       ${card(
         'Running jobs over the last day',
@@ -58,13 +59,13 @@ function waitingTable(waiting: readonly WaitingJob[], context: RequestContext): 
   return sortedTable('Waiting jobs', columns, waiting, context)
 }
 
-function tagSetTable({ tagSets, stepMs, hasInventory }: RunnersView, context: RequestContext): Html {
+function tagSetTable({ tagSets, hasInventory }: RunnersView, context: RequestContext): Html {
   const average = ({ busy }: TagSetFigures): number =>
     busy.reduce((sum, one) => sum + one, 0) / Math.max(1, busy.length)
   const columns: Record<string, ShownColumn<TagSetFigures>> = {
     tags: { head: 'Tags', of: ({ tagSet }) => tagSet, cell: ({ tagSet }) => tagsOf(tagSet) },
     jobs: figures('Jobs', ({ jobs }) => jobs, number),
-    time: figures('Running time', one => one.busy.reduce((sum, busy) => sum + busy * stepMs, 0), duration),
+    time: figures('Running time', ({ totalMs }) => totalMs, duration),
     average: figures('At a time', average, value => value.toFixed(value < 10 ? 1 : 0)),
     most: figures('At most', ({ maxBusy }) => maxBusy, number),
     p50: figures('Wait, median', ({ waitP50Ms }) => waitP50Ms, duration),

@@ -38,12 +38,12 @@ async function readView(parts: Sources, now: Millis): Promise<RunnersView> {
   const jobs = [...all.values()].flatMap(run => jobsOf(run, now))
   const readings = (await parts.repositories.gaugeReadings.all()).filter(({ kind }) => kind === 'runners')
   const known = knownRunners(readings)
-  const period = { since: Math.max(until - day, Math.floor(since / step) * step), until, step }
+  const period = { since: Math.max(until - day, Math.floor(since / step) * step), until, step, now }
   return {
     ...{ since: period.since, until, stepMs: step, isWhole, pipelines: runs.length },
     hasInventory: readings.length > 0,
     tagSets: tagSetFigures(jobs, known, period),
-    waiting: waitingJobs(jobs, known),
+    ...waitingJobs(jobs, known),
   }
 }
 
@@ -99,7 +99,8 @@ function knownRunners(readings: readonly GaugeReading[]): KnownRunner[] {
       if (metric !== 'platform.cicd.worker.info') continue
       const state = (['available', 'busy'] as const).find(word => word === attributes['cicd.worker.state']) ?? 'offline'
       const tags = String(attributes['platform.cicd.worker.tag_set'] ?? '').split(',')
-      runners.set(`${instance} ${attributes['cicd.worker.id']}`, { state, tags: tags.filter(tag => tag !== '') })
+      const runner: KnownRunner = { instance, state, tags: tags.filter(tag => tag !== '') }
+      runners.set(`${instance} ${attributes['cicd.worker.id']}`, runner)
     }
   }
   return [...runners.values()]

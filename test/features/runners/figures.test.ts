@@ -5,7 +5,7 @@ import { longWaitFixes } from '../../../src/features/runners/console.ts'
 import { tagSetFigures, waitingJobs, type RunnerJob } from '../../../src/features/runners/figures.ts'
 
 const hour = 3_600_000
-const period = { since: 0, until: 24 * hour, step: hour }
+const period = { since: 0, until: 24 * hour, step: hour, now: 24 * hour }
 const place = { instance: 'i', projectId: 1, project: 'acme/shop', pipelineId: 7 }
 
 function ran(
@@ -38,6 +38,13 @@ describe('figures for a set of runner tags', () => {
     expect(gpu?.busy[23]).toBe(1)
   })
 
+  it('counts a running job only until now, and averages the last step over the time that has passed of it', () => {
+    const now = 23 * hour + 6 * 60_000
+    const [gpu] = tagSetFigures([ran(1, now - 3 * 60_000, undefined), ran(2, 22 * hour, now)], [], { ...period, now })
+    expect(gpu?.busy.slice(22)).toEqual([1, 1.5])
+    expect(gpu?.totalMs).toBe(hour + 9 * 60_000)
+  })
+
   it('names the job that waited longest for a runner, and ignores the waits of jobs that started before the period', () => {
     const jobs = [
       ran(1, -hour, hour, { waitMs: 90_000 }),
@@ -55,9 +62,9 @@ describe('figures for a set of runner tags', () => {
 
   it("counts the inventory's runners by tags, including tags that no job has", () => {
     const known = [
-      { tags: ['gpu'], state: 'busy' as const },
-      { tags: ['gpu'], state: 'offline' as const },
-      { tags: ['arm'], state: 'available' as const },
+      { instance: 'i', tags: ['gpu'], state: 'busy' as const },
+      { instance: 'i', tags: ['gpu'], state: 'offline' as const },
+      { instance: 'i', tags: ['arm'], state: 'available' as const },
     ]
     const found = tagSetFigures([ran(1, 0, hour)], known, period)
     expect(found.map(({ tagSet, runners }) => [tagSet, runners])).toEqual([
@@ -78,6 +85,7 @@ describe('figures for a set of runner tags', () => {
         )
         const [found] = tagSetFigures(jobs, [], period)
         expect(found!.busy.reduce((sum, one) => sum + one * period.step, 0)).toBeCloseTo(total, 0)
+        expect(found!.totalMs).toBeCloseTo(total, 0)
         expect(Math.max(...found!.busy)).toBeLessThanOrEqual(found!.maxBusy + 1e-9)
       }),
     )
@@ -93,13 +101,23 @@ describe('jobs that wait for a runner', () => {
       waiting(4, 2_000, undefined),
       waiting(5, 500, []),
     ]
-    expect(waitingJobs(jobs, []).map(({ jobId, runner }) => [jobId, runner])).toEqual([
+    expect(waitingJobs(jobs, []).waiting.map(({ jobId, runner }) => [jobId, runner])).toEqual([
       [3, 'none'],
       [4, 'unknown'],
       [2, 'known'],
       [5, 'known'],
     ])
-    expect(waitingJobs(jobs, [{ tags: ['windows'], state: 'available' }])[0]?.runner).toBe('known')
+    const windows = { instance: 'i', tags: ['windows'], state: 'available' } as const
+    expect(waitingJobs(jobs, [windows]).waiting[0]?.runner).toBe('known')
+    // A runner of another platform cannot take the job.
+    expect(waitingJobs(jobs, [{ ...windows, instance: 'j' }]).waiting[0]?.runner).toBe('none')
+  })
+
+  it('lists the 100 jobs that have waited longest, and counts all', () => {
+    const jobs = Array.from({ length: 150 }, (_, n) => waiting(n, n, n < 20 ? ['windows'] : undefined))
+    const { waiting: listed, ...counts } = waitingJobs(jobs, [])
+    expect([listed.length, listed.at(-1)?.jobId]).toEqual([100, 50])
+    expect(counts).toEqual({ waitingCount: 150, untakeable: 20 })
   })
 })
 
