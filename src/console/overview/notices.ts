@@ -185,6 +185,8 @@ const refusalRemedies: Readonly<Record<string, string>> = {
   signature: 'Set the webhook’s signing token to the value of PIPESPAN_WEBHOOK_SIGNING_TOKEN.',
   timestamp: 'Synchronize the clocks of the platform and of this machine (NTP).',
   full: 'Raise PIPESPAN_STORE_MAX_SIZE, or shorten PIPESPAN_RETENTION.',
-  store: 'Check the store’s disk or database. The platform resends the deliveries if it can.',
-  budget: 'Too many large bodies arrived at once for the memory limit. The platform resends them.',
+  store:
+    'Check the store’s disk or database. To recover the refused deliveries, use the platform’s resend button, polling or pipespan backfill.',
+  budget:
+    'Too many large bodies arrived at once for the memory limit. To recover them, use the platform’s resend button, polling or pipespan backfill.',
 }

@@ -4,7 +4,7 @@
 // 2. A group is gathered over a few turns of the event loop, until several turns bring no new item.
 // 3. The group is committed. SQLite commits one group at a time, PostgreSQL several.
 // 4. Each item gets its own outcome. An item that waits for too long gets an error, but is still committed if its group is already being committed.
-//    Its sender then repeats the delivery, which is deduplicated by its key.
+//    If its sender then repeats the delivery, its key identifies it as a duplicate.
 //
 // A separate commit for each delivery would halve the throughput, because each commit waits for the disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -150,7 +150,7 @@ export function createTakeIn(options: TakeInOptions): TakeIn {
     }
   }
 
-  /** Takes in the deliveries of a failed group one by one. When time runs out, the remaining deliveries fail, so that their senders repeat them. */
+  /** Takes in the deliveries of a failed group one by one. The deliveries that remain at the time limit fail, because their senders stop waiting. */
   async function oneByOne(group: readonly Received[], failure: unknown): Promise<readonly (TakenIn | Error)[]> {
     const until = performance.now() + timeout / 2
     const outcomes: (TakenIn | Error)[] = []
