@@ -19,7 +19,7 @@ interface SecretFileOptions<T> {
   /** Called when the secret's file has been reloaded or can no longer be used. The sentence contains no secret. */
   readonly onNews?: ((sentence: string) => void) | undefined
   readonly clock?: Clock | undefined
-  /** Whether the file may be missing at first. Until it exists, the secret has no value. */
+  /** Whether the file may be missing or empty at first. Until it has content, the secret has no value. */
   readonly mayBeMissing?: boolean | undefined
 }
 
@@ -42,8 +42,9 @@ export class LiveSecret<T> {
 
   /** Creates a secret that is read from a file. The file must be readable unless it may be missing. */
   static fromFile<T>(options: SecretFileOptions<T>): Parsed<LiveSecret<T>> {
+    const { path, mayBeMissing } = options
     const secret = new LiveSecret<T>(undefined, options)
-    const isMissing = options.mayBeMissing === true && !existsSync(options.path)
+    const isMissing = mayBeMissing === true && (!existsSync(path) || statSync(path).size === 0)
     const wrong = isMissing ? undefined : secret.reload()
     return wrong === undefined ? { value: secret } : { wrong }
   }

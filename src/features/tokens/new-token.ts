@@ -24,10 +24,11 @@ export async function makeToken(session: RotationSession): Promise<Secret> {
   )
   const proof = await proveWithRetries(session, value)
   if (proof.kind !== 'accepted') {
-    await discard(session, token)
+    const isRevoked = await discard(session, token)
     const reason = proof.kind === 'refused' ? `it responded with ${proof.status}` : proof.reason
+    const end = isRevoked ? 'is revoked' : 'stays valid until the next rotation, because it is the last valid one'
     throw new RotationError(
-      `The OTLP endpoint does not accept the new token (${reason}); the target is unchanged, and the new token is revoked.`,
+      `The OTLP endpoint does not accept the new token (${reason}); the target is unchanged, and the new token ${end}.`,
       'Check that the OTLP endpoint belongs to the instance at PIPESPAN_OBSERVABILITY_URL, and that it can be reached.',
     )
   }
@@ -117,8 +118,11 @@ function mayBeNamed(token: ListedToken, name: string): boolean {
   return token.name === undefined || token.name === name
 }
 
-/** Rolls back a rotation by revoking its new token, which was never written to the target. */
-export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<void> {
+/**
+ * Rolls back a rotation by revoking its new token, which was never written to the target. Returns false if the token stays valid, because it is the
+ * last valid one.
+ */
+export async function discard({ log, parts }: RotationSession, token: HeldToken): Promise<boolean> {
   const revocation = await parts.instance.revoke(token.id)
   if (revocation === 'last') {
     // No other token is valid any more, so this token must stay valid until a newer one exists.
@@ -130,6 +134,7 @@ export async function discard({ log, parts }: RotationSession, token: HeldToken)
   } else {
     await log.advance(over(log.journal), 'over', `Token ${token.id} was never used and is revoked.`)
   }
+  return revocation !== 'last'
 }
 
 /** Tests the token repeatedly until the endpoint accepts it or the timeout expires, because a new token may take a moment to become valid. */

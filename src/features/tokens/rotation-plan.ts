@@ -22,7 +22,8 @@ export async function planRotation(parts: RotationParts, options: RotationOption
       ? `${target.address} contains no token yet.`
       : `${target.address} contains a token (${inTarget}).`,
   ]
-  if (value !== undefined) lines.push(`The OTLP endpoint: ${(await parts.prove(value)).kind}.`)
+  const proof = value && (await parts.prove(value))
+  if (proof !== undefined) lines.push(`The OTLP endpoint: ${proof.kind}.`)
 
   if (rotation !== undefined) {
     const isResumable = rotation.token !== undefined && rotation.token.fingerprint === inTarget
@@ -32,7 +33,7 @@ export async function planRotation(parts: RotationParts, options: RotationOption
   } else if (current !== undefined && current.fingerprint === inTarget && options.maxAgeMs !== undefined) {
     const age = ageOf(current.since, clock.now())
     const alive = listed.some(token => token.id === current.id && token.valid)
-    if (alive && age < options.maxAgeMs)
+    if (alive && age < options.maxAgeMs && proof?.kind !== 'refused')
       return [...lines, 'The current token is younger than --max-age: nothing to do.']
   }
 

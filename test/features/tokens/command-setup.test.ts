@@ -1,6 +1,6 @@
 // Tests at which destination the token commands test a token, and which tokens they count as in use.
 import path from 'node:path'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { closeAfterTest, temporaryFolder } from '../../support/after-test.ts'
 import { runCommand } from '../../e2e/run-command.ts'
@@ -30,6 +30,21 @@ it.each(['folder', 'link'])(
     expect(first.exports).toEqual({ accepted: 0, refused: 0 })
   },
 )
+
+it('writes the first token to an empty file that was prepared for it', async () => {
+  const instance = closeAfterTest(await startInstance())
+  const file = path.join(temporaryFolder(), 'token')
+  await writeFile(file, '')
+  const { code, stderr } = await runCommand(['tokens', 'create', '--name', 'pipespan', '--target', `file:${file}`], {
+    PIPESPAN_OBSERVABILITY_URL: instance.url,
+    PIPESPAN_OBSERVABILITY_API_KEY: instance.apiKey,
+    OTEL_EXPORTER_OTLP_ENDPOINT: instance.url,
+    SERVICE_OBSERVABILITY_TOKEN_FILE: file,
+    PIPESPAN_STORE_URL: `sqlite:${file}.db`,
+  })
+  expect({ code, stderr }).toMatchObject({ code: 0 })
+  expect(await readFile(file, 'utf8')).toBe(instance.tokens[0]?.value)
+})
 
 it('does not revoke a token that the daemon sends in an Authorization header, unless --force is given', async () => {
   const instance = closeAfterTest(await startInstance())

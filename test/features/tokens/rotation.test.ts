@@ -133,6 +133,24 @@ describe('a token rotation', () => {
     expect(plan.at(-1)).toContain('nothing to do')
   })
 
+  it('reports in a dry run that a young token is replaced if the endpoint refuses it, as the rotation does', async () => {
+    await rotateToken(world.parts(), usual)
+    const prove = async () => Promise.resolve({ kind: 'refused', status: 401 } as const)
+    const plan = await planRotation({ ...world.parts(), prove }, { ...usual, maxAgeMs: 60_000 })
+    expect(plan.join('\n')).toContain('Create a token named')
+  })
+
+  it.each(['is revoked', 'stays valid until the next rotation'])(
+    'reports that a refused new token %s, depending on whether another token is valid',
+    async end => {
+      world.instance.enforced = true
+      if (end === 'is revoked') world.instance.add('other')
+      const prove = async () => Promise.resolve({ kind: 'refused', status: 401 } as const)
+      await expect(rotateToken({ ...world.parts(), prove }, usual)).rejects.toThrow(`the new token ${end}`)
+      expect(valid()).toHaveLength(1)
+    },
+  )
+
   it('refuses to start a rotation while another rotation of the same target is running', async () => {
     await rotateToken(world.parts(), usual)
     const outcomes = await Promise.all([rotateToken(world.parts(), usual), rotateToken(world.parts(), usual)])
