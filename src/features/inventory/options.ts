@@ -55,7 +55,7 @@ export function* wrongQueries(config: InventoryOptions & Config, faultOf: FaultO
   for (const [index, query] of config.queries.entries()) {
     const fault: FaultOf = (key, what, remedy) => faultOf(`queries[${index}].${key}`, what, remedy)
     const { metric, platform, project, group, every, value, fields = [], attributes = {} } = query
-    const own = JSON.stringify([metric, project, group, Object.entries(attributes).sort()])
+    const own = JSON.stringify([platform, metric, project, group, Object.entries(attributes).sort()])
     const isAgain = series.has(own)
     series.add(own)
     const bytes = Buffer.byteLength(queryText({ ...query, fields }))

@@ -39,3 +39,10 @@ it.each([
   const loaded = load(yaml)
   expect(loaded.ok ? [] : loaded.faults.map(fault => fault.what)).toEqual([what])
 })
+
+it('allows the same query on several platforms, because the series name their platforms', () => {
+  const onprem = '  - { name: onprem, url: https://onprem.example.com, token: other }\n'
+  const query = (platform: string) => `  - { metric: open, query: a, platform: ${platform} }\n`
+  expect(load(`${platforms}${onprem}queries:\n${query('cloud')}${query('onprem')}`)).toMatchObject({ ok: true })
+  expect(load(`${platforms}${onprem}queries:\n${query('cloud')}${query('cloud')}`)).toMatchObject({ ok: false })
+})
