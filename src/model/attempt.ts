@@ -15,7 +15,7 @@
 import { hasMoved, viewJob, type Job } from './job.ts'
 import { newestSecondOf } from './versioned.ts'
 import { isFromRest } from './pipeline.ts'
-import { isActive, isBlocked, isManual, isTerminal, wasSkipped } from './status.ts'
+import { isActive, isBlocked, isKnownStatus, isManual, isTerminal, wasSkipped } from './status.ts'
 import { latest, second, type Millis } from './instant.ts'
 import { lastAttempt, type Run } from './run.ts'
 
@@ -97,7 +97,8 @@ export function jobsOfAttempt(run: Run, options: { readonly withActive: boolean 
   return sorted(run).filter(job => {
     if (job.snapshot !== undefined && !hasMoved(job)) return false
     if (last !== undefined && job.snapshot === undefined && !isAfter(job, last.finish) && isDone(job)) return false
-    return options.withActive || !isActive(job.record.facts.status)
+    // An unknown status may be that of a job that has ended without a finish time, so the job is not left out.
+    return options.withActive || !isActiveJob(job) || !isKnownStatus(job.record.facts.status)
   })
 }
 
@@ -120,14 +121,14 @@ export function delayingJobs(run: Run): Job[] {
   const newest = newestByName(run)
   return sorted(run).filter(job => {
     const { name } = job.record.facts
-    if (!isActive(job.record.facts.status) || (job.snapshot !== undefined && !hasMoved(job))) return false
+    if (!isActiveJob(job) || (job.snapshot !== undefined && !hasMoved(job))) return false
     return name === undefined || newest.get(name) === job.id
   })
 }
 
 /** True while any job of the run is running or queued. */
 export function hasActiveJobs(run: Run): boolean {
-  for (const job of jobsOf(run)) if (isActive(job.record.facts.status)) return true
+  for (const job of jobsOf(run)) if (isActiveJob(job)) return true
   return false
 }
 
@@ -151,10 +152,14 @@ function isAfter(job: Job, finish: Millis): boolean {
   return second(job.times.createdAt) > second(finish) || second(job.times.startedAt) > second(finish)
 }
 
-/** True if the job will not change without manual action. */
-function isDone(job: Job): boolean {
-  const { status } = job.record.facts
-  return isTerminal(status) || isManual(status)
+function isActiveJob(job: Job): boolean {
+  return isActive(job.record.facts.status) && !isDone(job)
+}
+
+/** True if the job will not change without manual action. A job with an unknown status has ended if it has a finish time. */
+function isDone({ record, times }: Job): boolean {
+  const { status } = record.facts
+  return isTerminal(status) || isManual(status) || (!isKnownStatus(status) && times.finishedAt !== undefined)
 }
 
 function sorted(run: Run): Job[] {

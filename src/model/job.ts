@@ -10,7 +10,7 @@ import {
   type Versioned,
 } from './versioned.ts'
 import { later, second, type Millis } from './instant.ts'
-import { isActive, isFinished, rankOf, hasFailed } from './status.ts'
+import { isActive, isFinished, isKnownStatus, rankOf, hasFailed } from './status.ts'
 import type { ObservedJob, JobFacts, JobTimes, Observation, Runner } from './observation.ts'
 
 /**
@@ -141,7 +141,8 @@ export function viewJob(job: Job): JobView {
   const runner = view.runner as Runner | undefined
   if (runner !== undefined && runner.id === runnerTags?.runner) view.runner = { ...runner, tags: runnerTags.tags }
   const runsAgain = second(finishedAt) < second(startedAt)
-  view.finishedAt = isFinished(facts.status) || (!isActive(facts.status) && !runsAgain) ? finishedAt : undefined
+  const isRunning = isKnownStatus(facts.status) && isActive(facts.status)
+  view.finishedAt = isFinished(facts.status) || (!isRunning && !runsAgain) ? finishedAt : undefined
   if (facts.failureReason !== undefined && !hasFailed(facts.status)) view.failureReason = undefined
   return view as unknown as JobView
 }

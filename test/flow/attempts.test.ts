@@ -41,6 +41,21 @@ describe('a pipeline that finishes', () => {
     expect(await world.sent()).toEqual([])
   })
 
+  it('exports the jobs of a finished pipeline whose status only a newer platform knows', async () => {
+    const ended = job(2, 'test', 'warned', { started: 5, finished: 40 })
+    await world.observe(event('success', { finishedAt: at(60) }, [ended]))
+    await world.pass(5 * second)
+    const [chunk] = await world.sent()
+    expect(reported([chunk!])).toEqual(['attempt 1 success [2:warned]'])
+    expect(chunk!.jobs[0]).toMatchObject({ start: at(5), end: at(40) })
+    // Without a finish time the job may be active, so the pipeline waits for it.
+    await world.observe(event('success', { finishedAt: at(60) }, [job(3, 'scan', 'vetoed')], {}, 8))
+    await world.pass(minute)
+    expect(await world.sent()).toEqual([])
+    await world.pass(2 * minute)
+    expect(reported(await world.sent())).toEqual(['attempt 1 success [3:vetoed]'])
+  })
+
   it('does not wait for an active job that was superseded by a newer job of the same name', async () => {
     await world.observe(
       event('success', { finishedAt: at(60) }, [
