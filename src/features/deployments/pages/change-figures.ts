@@ -27,7 +27,11 @@ export const changesShape = z.object({
   since: millis,
   project: z.string().optional(),
   own: ownShape,
+  backTo: millis
+    .optional()
+    .describe('Set if the period has more than 5,000 changes: only the newest are counted, back to this time.'),
   total: z.object({ open, ...timesShape.shape }),
+  projectCount: z.number().describe('Number of all projects with changes.'),
   projects: z.array(changeProjects.shape).describe('Projects with the most merges first.'),
   days: z
     .array(z.object({ at: millis, merged: z.number(), timeToMerge: ms.optional() }))
@@ -37,7 +41,7 @@ export const changesShape = z.object({
 export type ChangesShown = Shaped<typeof changesShape>
 
 /** The maximum number of changes that figures are computed from, latest first. */
-const maxCounted = 5_000
+export const maxCounted = 5_000
 
 export async function changesOf(
   { changes }: Pick<DeploymentSources, 'changes'>,
@@ -45,10 +49,12 @@ export async function changesOf(
   now: Millis,
 ): Promise<ChangesShown> {
   const since = now - spans[asked].length
-  const [known, recent] = await Promise.all([
+  const [known, all] = await Promise.all([
     changes.states(),
-    changes.list({ project, since, until: now + 1, limit: maxCounted }),
+    // One more change is read than is used. If it exists, the figures are incomplete.
+    changes.list({ project, since, until: now + 1, limit: maxCounted + 1 }),
   ])
+  const recent = all.slice(0, maxCounted)
   const states = known.filter(one => isInScope(one.project.path ?? '', project))
   const byProject = Map.groupBy(recent, ({ change }) => placeOf(change.instance, change.project.id))
   const projects = states
@@ -65,6 +71,8 @@ export async function changesOf(
   }))
   return {
     ...{ span: asked, since, project, own },
+    backTo: all.length > maxCounted ? recent.at(-1)?.at : undefined,
+    projectCount: projects.length,
     total: { open: states.reduce((sum, one) => sum + openOf(one), 0), ...timesOf(recent, since) },
     projects: changeProjects.sorted(projects.slice(0, limit), sort),
     days: days.sort((a, b) => a.at - b.at),

@@ -3,8 +3,8 @@
 import { askedScope, scopeHeading } from '../../../console/layout/scope-heading.ts'
 import { card, empty, howCounted, tiles, type Page, type RequestContext } from '../../../console/layout/frame.ts'
 import { after, changeList, changeProjects } from './change-columns.ts'
-import { changesOf, type ChangesShown } from './change-figures.ts'
-import { duration, number, utc } from '../../../console/layout/format.ts'
+import { changesOf, maxCounted, type ChangesShown } from './change-figures.ts'
+import { duration, minute, number, utc } from '../../../console/layout/format.ts'
 import { html, type Html } from '../../../console/layout/html.ts'
 import { figures, sortedTable, type ShownColumn } from '../../../console/layout/sorting.ts'
 import { chartDays, spans } from '../../../console/layout/trend-spans.ts'
@@ -30,7 +30,8 @@ export async function changesPage(
       projects.length === 0
         ? card('Nothing yet', empty('No changes are known: no merge request event has been received.'))
         : html`${totals(shown)}
-          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, changeProjects.draw('Projects', projects, { ...reader, hasTrain: projects.some(one => one.timeInMergeTrain !== undefined) }))}
+          ${shown.backTo !== undefined && html`<p class="dim">Only the newest ${number(maxCounted)} changes are counted, back to ${minute(shown.backTo)}.</p>`}
+          ${asked.project === undefined && card(`Projects: the last ${spans[span].name}`, html`${changeProjects.draw('Projects', projects, { ...reader, hasTrain: projects.some(one => one.timeInMergeTrain !== undefined) })} ${shown.projectCount > projects.length && html`<p class="dim">The ${number(projects.length)} of ${number(shown.projectCount)} projects with the most merges.</p>`}`)}
           ${
             shown.days.length > 0 &&
             html`${changeCharts(shown, context)}

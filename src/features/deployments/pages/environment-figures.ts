@@ -75,7 +75,11 @@ export const environmentsShape = z.object({
   since: millis,
   project: z.string().optional(),
   own: ownShape,
+  backTo: millis
+    .optional()
+    .describe('Set if the period has more than 5,000 deployments: only the newest are counted, back to this time.'),
   environments: z.array(environmentShape),
+  isCut: z.boolean().describe('True if further environments are left out.'),
   incidents: z.array(incidentList.shape).describe('Incident figures by project.'),
   overTime: keysOverTimeShape,
   ...groupsShape(keyLineShape),
@@ -84,7 +88,7 @@ export const environmentsShape = z.object({
 export type Environments = Shaped<typeof environmentsShape>
 
 /** The maximum number of deployments that figures are computed from, latest first. */
-const maxCounted = 5_000
+export const maxCounted = 5_000
 
 export async function environmentsOf(
   {
@@ -97,19 +101,22 @@ export async function environmentsOf(
   now: Millis,
 ): Promise<Environments> {
   const since = now - spans[span].length
-  const days = spans[span].length / spans['24h'].length
   const within = { project, since, until: now + 1, limit: maxCounted }
-  const [current, made, opened, open] = await Promise.all([
-    deployments.current({ project, limit }),
-    deployments.list(within),
+  // One more of each is read than is used. If it exists, the figures are incomplete.
+  const [current, all, opened, open] = await Promise.all([
+    deployments.current({ project, limit: limit + 1 }),
+    deployments.list({ ...within, limit: maxCounted + 1 }),
     known.opened(within),
     known.open({ project, limit: maxCounted }),
   ])
+  const made = all.slice(0, maxCounted)
+  const backTo = all.length > maxCounted ? made.at(-1)?.at : undefined
+  const days = (now - (backTo ?? since)) / spans['24h'].length
   const incidents = incidentsOf({ opened, open, made, isProduction }, limit)
   const byEnvironment = Map.groupBy(made, placeOf)
   const latest = new Map(current.map(one => [placeOf(one), one]))
-  const environmentKeys = [...new Set([...latest.keys(), ...byEnvironment.keys()])].slice(0, limit)
-  const environments = environmentKeys.flatMap((key): EnvironmentFigures[] => {
+  const environmentKeys = [...new Set([...latest.keys(), ...byEnvironment.keys()])]
+  const environments = environmentKeys.slice(0, limit).flatMap((key): EnvironmentFigures[] => {
     const own = byEnvironment.get(key) ?? []
     const shown = latest.get(key)
     const [any = shown] = own
@@ -129,7 +136,9 @@ export async function environmentsOf(
     since,
     project,
     own,
+    backTo,
     environments,
+    isCut: environmentKeys.length > limit,
     incidents,
     ...groupsOf(made, { scope: project, groupBy, pathOf }, linesOf),
     overTime: keysOverTime({ made, opened, isProduction }, span, now),

@@ -1,11 +1,11 @@
 // The environments page: what is deployed to each environment, since when and by whom; deployment metrics; incidents; the latest deployments.
 import { addressWith } from '../../../console/layout/address.ts'
-import { environmentsOf, type EnvironmentFigures, type Environments } from './environment-figures.ts'
+import { environmentsOf, maxCounted, type EnvironmentFigures, type Environments } from './environment-figures.ts'
 import { deploymentList, environmentName, incidentList } from './environment-columns.ts'
 import { keyCharts, keyColumns } from './keys.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { card, empty, howCounted, type Page, type RequestContext } from '../../../console/layout/frame.ts'
-import { shortSha, since } from '../../../console/layout/format.ts'
+import { minute, number, shortSha, since } from '../../../console/layout/format.ts'
 import { html, type Html } from '../../../console/layout/html.ts'
 import { jobLink } from '../../../console/pipelines/run-rows.ts'
 import { askedScope, scopeAddress, scopeHeading } from '../../../console/layout/scope-heading.ts'
@@ -38,13 +38,16 @@ export async function environmentsPage(
         ? empty(
             'No deployment is known yet: no deployment event has arrived, and no job with an environment has succeeded.',
           )
-        : deployedTable(environments, found, context, parts.countBehind !== undefined),
+        : html`${deployedTable(environments, found, context, parts.countBehind !== undefined)}
+          ${found.isCut && html`<p class="dim">The ${number(environments.length)} environments that were deployed last. To see others, choose a project.</p>`}`,
     )}
     ${card(
       `Deployment metrics: the last ${spans[asked.span].name}`,
       environments.length === 0
         ? empty('Nothing was deployed.')
-        : html`${keyCharts(found.overTime, found, context)} ${keysTable(environments, found, context)} ${definitions}`,
+        : html`${keyCharts(found.overTime, found, context)} ${keysTable(environments, found, context)}
+          ${found.backTo !== undefined && html`<p class="dim">Only the newest ${number(maxCounted)} deployments are counted, back to ${minute(found.backTo)}.</p>`}
+          ${definitions}`,
     )}
     ${groupCards(
       found,
