@@ -117,8 +117,7 @@ function traceOfPayloads(family: readonly RunHead[], { scheme }: FamilyOptions):
 function parentSpan(head: RunHead, parent: Ancestor | undefined, options: FamilyOptions): ParentSpan | undefined {
   const { sourcePipeline: source, rootPipelineId } = head.pipeline?.record.facts ?? {}
   if (source?.jobId === undefined) return undefined
-  // With the ID scheme `platform`, the trace ID is derived from the root that the payload names, even if that root is the pipeline itself
-  // (docs/telemetry.md).
+  // With the ID scheme `platform`, the trace ID is derived from the root that the payload names, even if that root is the pipeline itself.
   if (options.scheme === 'platform' && rootPipelineId === head.key.pipelineId) return undefined
   const { jobId, bridgesAreListed, startedByJob } = source
   if (bridgesAreListed !== true && startedByJob !== true && !options.bridgesWillCome) return undefined

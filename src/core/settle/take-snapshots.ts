@@ -4,7 +4,7 @@
 // 1. If the trace depends on a parent, or a newer pipeline may have superseded this one, these must be read first: the decision is `unread`, and the
 //    caller repeats the call with them.
 // 2. Snapshots are taken until no more are due (`model/settle.ts`).
-// 3. A snapshot that the configured refs or sources exclude, or that no destination accepts, is recorded in the run and not sent.
+// 3. A snapshot that the configured projects, refs or sources exclude, or that no destination accepts, is recorded in the run and not sent.
 // 4. The chunks of the others become pending for their destinations, features take what they need, and totals are measured.
 //
 // All of this happens in the transaction that merges: a snapshot that is recorded but not pending would be lost, and one that is pending but not
@@ -49,7 +49,7 @@ export interface SnapshotCounters {
   blocked: number
   /** The number of snapshots of attempts whose pipeline became silent. */
   stale: number
-  /** The number of attempts that the configured refs or sources exclude. */
+  /** The number of attempts that the configured projects, refs or sources exclude. */
   excluded: number
   /** The number of snapshots that no destination accepts, because none selects the project. */
   unrouted: number
@@ -182,6 +182,11 @@ function boundedTiming(timing: RunTiming, now: Millis, { deadline }: SettleRules
   }
 }
 
-function isWanted(run: Run, selection: Selection): boolean {
-  return run.pipeline !== undefined && selection.pipeline(run.pipeline.record.facts)
+/** The project is checked again, because its path may have been unknown when the run was taken in. */
+function isWanted({ key, pipeline, project }: Run, selection: Selection): boolean {
+  return (
+    pipeline !== undefined &&
+    selection.pipeline(pipeline.record.facts) &&
+    selection.project(project.facts.path, key.instance)
+  )
 }

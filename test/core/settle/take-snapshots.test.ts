@@ -10,6 +10,7 @@ const finished = event('success', { finishedAt: t0 + 60_000 }, [
   job(70, 'build', 'success', { started: 5, finished: 50 }),
 ])
 const withoutMain = createSelection({ projects: {}, refs: { exclude: ['main'] }, sources: {} })
+const withoutAcme = createSelection({ projects: { exclude: ['acme/*'] }, refs: {}, sources: {} })
 const traces = { destination: 'default', signal: 'traces' } as const
 
 /**
@@ -33,8 +34,11 @@ it('exports and counts the attempt of a finished pipeline', () => {
   expect(counters).toEqual({ attempts: 1, supplements: 0, blocked: 0, stale: 0, excluded: 0, unrouted: 0 })
 })
 
-it('counts an attempt whose branch is excluded, and exports nothing of it', () => {
-  const { counters, pending, exported } = take({ selection: withoutMain })
+it.each([
+  ['branch is excluded', withoutMain],
+  ['project is excluded, which its first job event may not have shown', withoutAcme],
+])('counts an attempt whose %s, and exports nothing of it', (_what, selection) => {
+  const { counters, pending, exported } = take({ selection })
   expect([pending, exported]).toEqual([0, [false]])
   expect(counters).toMatchObject({ attempts: 1, excluded: 1, unrouted: 0 })
 })
