@@ -4,7 +4,7 @@
 // judged ─► document (flagged) ─► event ─► document (announced)        killed in between: the event is repeated with the same key, so it counts once
 import { createLoop, type Loop } from '../../lib/loop.ts'
 import { createSingleton } from '../../core/find/rounds.ts'
-import { day } from './series.ts'
+import { day, settlesAfter } from './series.ts'
 import { documentOf, foundRegressions, isOf, pastOf, withResolution, type Regression } from './documents.ts'
 import { elapsed } from '../../lib/clock.ts'
 import { everything } from '../../core/store/ports/scope.ts'
@@ -30,6 +30,8 @@ export type Announce = (found: readonly Announcement[]) => Promise<void>
 const pause = { idle: 10_000, max: 600_000, factor: 100 }
 /** The retention of resolved regressions, ms. */
 const retention = 100 * day
+/** How much longer a regression without new runs stays unresolved, ms. Until then, a run that was not judged yet may resolve it. */
+const settlesLate = 7 * day
 /** The number of runs before the change, and of runs since the change, whose sections are read. */
 const maxRunsWithSections = 5
 
@@ -138,9 +140,10 @@ export function createJudge(
 
   /** Finds the projects with new runs since they were last judged. After a start, these are the projects with runs since yesterday. */
   async function look(): Promise<void> {
-    for (const one of await regressions.all()) await announce(one)
+    const now = await regressions.now()
+    for (const one of await regressions.all()) await announce(settledByAge(one, now))
     if (elapsed(clock) - prunedAt > 3_600_000) await prune()
-    const today = (await regressions.now()) - day
+    const today = now - day
     waiting = (await judging.projects(today - (today % day))).filter(one => judged.get(keyOf(one)) !== one.runs)
   }
 
@@ -183,6 +186,14 @@ export function createJudge(
 
 function keyOf({ instance, projectId }: JudgedProject): string {
   return `${projectId} ${instance}`
+}
+
+/** Resolves an old regression of a job or project that no longer runs: only runs are judged, so no judgement would ever resolve it. */
+function settledByAge(one: Regression, now: Millis): Regression {
+  const { first, flagged, resolved } = one
+  if (resolved !== undefined || now - first.at < settlesAfter + settlesLate) return one
+  const { pipelineId } = flagged
+  return { ...one, resolved: { pipelineId, at: first.at + settlesAfter, how: 'settled', resolvedAt: now } }
 }
 
 export interface Announcement {
