@@ -26,8 +26,11 @@ export interface SweepOptions {
   readonly look: (project: PlatformProject, since: Millis) => Promise<boolean>
 }
 
-/** Runs the sweep's part of a round, with at most `allowance` requests. */
-export type Sweep = (allowance: number) => Promise<void>
+/**
+ * Runs the sweep's part of a round, with at most `allowance` requests. Returns true if the platform has answered with a page of the list, and no
+ * project has failed since then.
+ */
+export type Sweep = (allowance: number) => Promise<boolean>
 
 const day = 24 * 3_600_000
 /** The fraction of a day over which a sweep is spread. */
@@ -45,6 +48,9 @@ export function createSweep(options: SweepOptions): Sweep {
   let page:
     | { readonly items: PlatformProject[]; readonly next: string | undefined; readonly from: string | undefined }
     | undefined
+
+  /** The number of pages of the list that the platform has sent. */
+  let pages = 0
 
   async function load(): Promise<SweepState> {
     const known = await sweeps.get(key)
@@ -74,6 +80,7 @@ export function createSweep(options: SweepOptions): Sweep {
         { ...context.call, from, max: Math.max(1, maxItems - count) },
       )) {
         context.observeTime(servedAt)
+        pages += 1
         page = { items: [...items], next, from }
         return page
       }
@@ -86,7 +93,8 @@ export function createSweep(options: SweepOptions): Sweep {
 
   return async allowance => {
     let now = await load()
-    if (now.done) return
+    if (now.done) return false
+    const before = pages
     const quota = now.before === undefined ? allowance : Math.ceil((now.before * interval) / (day * dayShare))
     const end = context.requests() + Math.min(allowance, quota)
     while (!now.done && context.requests() < end) {
@@ -99,7 +107,7 @@ export function createSweep(options: SweepOptions): Sweep {
           ended = { id: project.id, times: ended?.id === project.id ? ended.times + 1 : 1 }
           if (ended.times < maxEndedRounds) {
             await save(now)
-            return
+            return false
           }
         }
         current.items.shift()
@@ -114,5 +122,6 @@ export function createSweep(options: SweepOptions): Sweep {
       await save(now)
     }
     await save(now)
+    return pages > before
   }
 }

@@ -122,7 +122,7 @@ export function createPoller(options: PollerOptions): Poller {
   )
 
   /** Runs the requests about one subject. A failure is logged once. It ends the round if every request would fail. */
-  async function trying(subject: string, work: () => Promise<void>): Promise<boolean> {
+  async function trying(subject: string, work: () => Promise<unknown>): Promise<boolean> {
     const outcome = await tried(subject, work)
     mustEnd ||= outcome === 'refused'
     return outcome === 'answered'
@@ -136,7 +136,7 @@ export function createPoller(options: PollerOptions): Poller {
     return (await tried(subject, work)) !== 'refused'
   }
 
-  async function tried(subject: string, work: () => Promise<void>): Promise<Tried> {
+  async function tried(subject: string, work: () => Promise<unknown>): Promise<Tried> {
     const outcome = isEnding() || !(await rounds.isMine()) ? 'stop' : await rounds.try(subject, work)
     mustEnd ||= outcome === 'stop'
     return outcome

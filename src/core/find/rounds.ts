@@ -61,8 +61,11 @@ export interface Rounds {
   readonly signal: AbortSignal
   /** True while this replica has the lease. */
   isMine(): Promise<boolean>
-  /** Sends the requests about one subject, and logs an error if they fail. */
-  try(subject: string, ask: () => Promise<void>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
+  /**
+   * Sends the requests about one subject, and logs an error if they fail. `ask` resolves with false if the platform has not answered it, because it
+   * had nothing to request.
+   */
+  try(subject: string, ask: () => Promise<unknown>, onError?: (error: PlatformError) => Promise<void>): Promise<Tried>
   /**
    * Processes the subjects one after the other until the round should end. The next round begins with the subject after the last one that was tried,
    * so that a subject that always fails does not delay the others.
@@ -92,8 +95,7 @@ export function createRounds({ name, leases, errors, clock, log }: RoundsOptions
     isMine: async () => lease.isMine(),
     try: async (subject, ask, onError) => {
       try {
-        await ask()
-        errors.answered(subject)
+        if ((await ask()) !== false) errors.answered(subject)
         return 'answered'
       } catch (error) {
         if (closing.signal.aborted) return 'stop'
