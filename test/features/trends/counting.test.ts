@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { foldedName } from '../../../src/core/store/ports/pipeline-name.ts'
 import { maxNames, PipelineNames } from '../../../src/features/trends/counting/sums.ts'
+import { countedOf } from '../../../src/features/trends/counting/counted-chunk.ts'
 import { branchClassOf } from '../../../src/model/pipeline.ts'
 
 const facts = { status: 'success', ref: 'feature/search', commit: { message: 'Cache the tree\n\nmore' } } as const
@@ -37,4 +38,18 @@ it.each([
   [{}, 'other'],
 ])('assigns a pipeline with %o to the branch class %s', (pipeline, branch) => {
   expect(branchClassOf(pipeline, { defaultBranch: 'main' })).toBe(branch)
+})
+
+it('counts the queue time of a pipeline once, and not again for each retry', () => {
+  const queueOf = (attempt: number) => {
+    const pipeline = {
+      facts: { status: 'success', queuedDuration: 12 },
+      ...{ start: 1_000, end: 61_000, incomplete: false, failures: [], jobCount: 0 },
+    }
+    const trace = { scheme: 'instance', profile: 'generic', rootPipelineId: 7 } as const
+    const key = { instance: 'https://git.example.com', pipelineId: 7 }
+    const chunk = { key, project: { id: 3 }, attempt, number: 1, kind: 'attempt', trace, pipeline, jobs: [] } as const
+    return countedOf(chunk, new Map())?.pipeline?.queuedMs
+  }
+  expect([queueOf(1), queueOf(2)]).toEqual([12_000, undefined])
 })

@@ -127,9 +127,15 @@ export function countedName(name: string): string {
 }
 
 function ranPipeline(chunk: Chunk): CountedChunk['pipeline'] {
+  const { attempt } = chunk
   const { incomplete, start, end, facts } = chunk.pipeline
   if (!carriesPipeline(chunk) || incomplete || !isOutcome(facts.status)) return undefined
-  return { endedAt: end, ...ranFrom(start, end, facts) }
+  const { status, queuedDuration } = facts
+  // Only the first attempt's queue time is known, and the platform repeats it for each retry.
+  return {
+    endedAt: end,
+    ...ranFrom(start, end, { status, queuedDuration: attempt === 1 ? queuedDuration : undefined }),
+  }
 }
 
 function countedJob(job: JobSnapshot, failures: Failures, superseded: boolean): CountedJob | undefined {
