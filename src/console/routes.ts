@@ -226,11 +226,12 @@ function registerSite(app: FastifyInstance, { views, access, base, features }: S
     const session = admission.by === 'session'
     const secret = access.secured() ? features.flatMap(one => one.secret?.()?.links ?? []) : []
     const links = [...secret, ...features.flatMap(one => one.links ?? [])]
-    const { now } = views.whole.parts
+    const { now, setup } = views.whole.parts
     return {
       ...{ base, address, query: new URLSearchParams(query), now: now(), session, links },
       may: mayChange(admission),
       seesDestinations: views.of(admission).isWhole,
+      hasSeveralPlatforms: new Set(setup().platforms.map(({ url }) => url)).size > 1,
       person: admission.by === 'proxy' ? admission.person : undefined,
     }
   }

@@ -33,12 +33,12 @@ const maxInFull = 3
 export async function deadLetterPage(
   parts: PagesSources,
   id: number,
-  { base, now, may }: RequestContext,
+  context: RequestContext,
 ): Promise<Page | undefined> {
+  const { base, now, may } = context
   const found = await deadLetterDetail(parts, id)
   if (found === undefined) return undefined
   const { letter, contents } = found
-  const { projectId } = letter
   return {
     title: `Dead letter ${id}`,
     content: html`
@@ -64,7 +64,7 @@ export async function deadLetterPage(
             ...(letter.pipelineId === undefined
               ? ([['Event', letter.event ?? '']] as const)
               : ([
-                  ['Pipeline', pipelineLink(base, letter.pipelineId, projectId)],
+                  ['Pipeline', pipelineLink(letter.pipelineId, letter, context)],
                   ['Attempt', `${letter.attempt}, chunk ${letter.chunk}`],
                 ] as const)),
           ])}`,
@@ -93,7 +93,13 @@ export async function deadLetterPage(
   }
 }
 
-function pipelineLink(base: string, pipelineId: number, projectId: number | undefined): Html | string {
+function pipelineLink(
+  pipelineId: number,
+  { instance, projectId }: Pick<DeadLetterDetail['letter'], 'instance' | 'projectId'>,
+  context: RequestContext,
+): Html | string {
   if (projectId === undefined) return `#${pipelineId}`
-  return html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`
+  return html`<a href="${pipelineAddress(context.base, { instance, projectId, pipelineId }, context)}"
+    >#${pipelineId}</a
+  >`
 }

@@ -33,6 +33,8 @@ export interface RequestContext {
   readonly may: 'all' | 'own' | 'nothing'
   /** Whether the user may see destinations. False for users who are limited to some projects. */
   readonly seesDestinations?: boolean | undefined
+  /** Whether several platforms are configured. Their pipelines may have the same IDs, so links to a pipeline then name its platform. */
+  readonly hasSeveralPlatforms?: boolean | undefined
   /** The person who is logged in at a proxy, with their role. */
   readonly person?: { readonly name: string; readonly role: string } | undefined
   /** Whether there is a session that the user can log out of. */

@@ -26,14 +26,15 @@ export function activityOf(cards: readonly ListedRun[], context: RequestContext)
   </ul>`
 }
 
-function activity(card: ListedRun, { base, now }: RequestContext): Html {
+function activity(card: ListedRun, context: RequestContext): Html {
+  const { base, now } = context
   const jobs = card.jobs.filter(job => !job.retried)
   const running = jobs.filter(job => job.status === 'running').map(job => job.name)
   const done = jobs.filter(job => isFinished(job.status)).length
   return html`<li class="run active-run">
     <span class="run-status">${badge(card.status)}</span>
     <div class="run-main">
-      <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
+      <a class="run-title" href="${pipelineAddress(base, card, context)}">${pipelineTitle(card)}</a>
       <span class="run-where"
         ><span>${card.project}</span>
         <span class="dim">#${card.pipelineId}</span> ${card.ref !== undefined && html`<code>${card.ref}</code>`}

@@ -9,43 +9,51 @@ import { runList, type ListedRun, type RunCard } from './run-card.ts'
 import { stagesOf, statusOfStage } from './job-card.ts'
 import type { RequestContext } from '../layout/frame.ts'
 
-type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'>
-type From = Pick<RequestContext, 'query'>
+type PipelineIds = Pick<RunCard, 'projectId' | 'pipelineId'> & { readonly instance?: string | undefined }
+type From = Pick<RequestContext, 'query' | 'hasSeveralPlatforms'>
 
-/** Returns the address of a pipeline's page. If the current page's address has an `instance` parameter, it is kept; `from` is that page's context. */
-export function pipelineAddress(base: string, { projectId, pipelineId }: PipelineIds, from?: From): string {
-  return addressWith(`${base}/pipelines/${projectId}/${pipelineId}`, { instance: instanceOf(from) })
+/**
+ * Returns the address of a pipeline's page. `from` is the current page's context: if there are several platforms, the address names that of the
+ * pipeline; otherwise, the `instance` parameter of the current page's address is kept.
+ */
+export function pipelineAddress(base: string, card: PipelineIds, from?: From): string {
+  return addressWith(`${base}/pipelines/${card.projectId}/${card.pipelineId}`, { instance: instanceOf(card, from) })
 }
 
 export function jobAddress(base: string, card: PipelineIds, jobId: number, from?: From): string {
-  return addressWith(`${pipelineAddress(base, card)}/jobs/${jobId}`, { instance: instanceOf(from) })
+  return addressWith(`${pipelineAddress(base, card)}/jobs/${jobId}`, { instance: instanceOf(card, from) })
 }
 
 export function logAddress(base: string, card: PipelineIds, jobId: number, from?: From): string {
-  return addressWith(`${jobAddress(base, card, jobId)}/log`, { instance: instanceOf(from) })
+  return addressWith(`${jobAddress(base, card, jobId)}/log`, { instance: instanceOf(card, from) })
 }
 
-type JobIds = Readonly<Partial<Record<keyof PipelineIds | 'jobId', number | undefined>>>
+type JobIds = Readonly<Partial<Record<'projectId' | 'pipelineId' | 'jobId', number | undefined>>> & {
+  readonly instance?: string | undefined
+}
 
 /** Returns undefined if one of the IDs is unknown. */
-export function knownJobAddress(base: string, { projectId, pipelineId, jobId }: JobIds): string | undefined {
+export function knownJobAddress(
+  { instance, projectId, pipelineId, jobId }: JobIds,
+  context: From & Pick<RequestContext, 'base'>,
+): string | undefined {
   if (projectId === undefined || pipelineId === undefined || jobId === undefined) return undefined
-  return jobAddress(base, { projectId, pipelineId }, jobId)
+  return jobAddress(context.base, { instance, projectId, pipelineId }, jobId, context)
 }
 
 /** Renders a link to a job's page, with the job's number as its text; undefined if one of the IDs is unknown. */
-export function jobLink(base: string, job: JobIds): Html | undefined {
-  const address = knownJobAddress(base, job)
+export function jobLink(job: JobIds, context: From & Pick<RequestContext, 'base'>): Html | undefined {
+  const address = knownJobAddress(job, context)
   return address === undefined ? undefined : html`<a href="${address}">#${job.jobId}</a>`
 }
 
 /** Returns the address of a comparison. `other` is what to compare the pipeline with, such as `before` or the number of another pipeline. */
 export function compareAddress(base: string, card: PipelineIds, other: string | number, from?: From): string {
-  return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(from) })
+  return addressWith(`${pipelineAddress(base, card)}/compare`, { with: other, instance: instanceOf(card, from) })
 }
 
-function instanceOf(from: From | undefined): string | undefined {
-  return from?.query.get('instance') ?? undefined
+function instanceOf({ instance }: PipelineIds, from: From | undefined): string | undefined {
+  return (from?.hasSeveralPlatforms === true ? instance : undefined) ?? from?.query.get('instance') ?? undefined
 }
 
 /** Renders links to the list of all pipelines and to the project's pipelines. */
@@ -81,7 +89,7 @@ function runRow(card: ListedRun, context: RequestContext): Html {
   return html`<li class="run">
     <span class="run-status">${badge(card.status)}</span>
     <div class="run-main">
-      <a class="run-title" href="${pipelineAddress(base, card)}">${pipelineTitle(card)}</a>
+      <a class="run-title" href="${pipelineAddress(base, card, context)}">${pipelineTitle(card)}</a>
       <span class="run-where">
         ${runList.columns.map(({ cell }) => cell !== undefined && html`${cell(card, context)} `)}
       </span>

@@ -38,16 +38,18 @@ export const timelineItems = listOf()({
     json: z.number().optional(),
     title: 'Job',
     as: 'job',
-    cell: (item, { base }) => jobLink(base, item) ?? '–',
+    cell: (item, context) => jobLink(item, context) ?? '–',
   },
   pipelineId: {
     json: z.number().optional(),
     title: 'Pipeline',
     as: 'pipeline',
-    cell: ({ projectId, pipelineId }, { base }) =>
+    cell: ({ instance, projectId, pipelineId }, context) =>
       projectId === undefined || pipelineId === undefined
         ? '–'
-        : html`<a href="${pipelineAddress(base, { projectId, pipelineId })}">#${pipelineId}</a>`,
+        : html`<a href="${pipelineAddress(context.base, { instance, projectId, pipelineId }, context)}"
+            >#${pipelineId}</a
+          >`,
   },
 })
 export type TimelineItem = Shaped<typeof timelineItems.shape>

@@ -169,7 +169,7 @@ function aboutPipelines({ pipelines, since: from }: Timeline): Content {
 function itemsList(items: readonly TimelineItem[], context: RequestContext): Html {
   return html`<ul class="plain-list">
     ${items.map(item => {
-      const job = jobLink(context.base, item)
+      const job = jobLink(item, context)
       return html`<li class="pair">
         <span
           ><span class="${item.isBad && 'bad-text'}">${item.title}</span><br /><span class="dim"

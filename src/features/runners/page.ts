@@ -42,7 +42,7 @@ function waitingTable(waiting: readonly WaitingJob[], context: RequestContext): 
     job: {
       head: 'Job',
       of: ({ name }) => name,
-      cell: job => html`<a href="${jobAddress(context.base, job, job.jobId)}">${job.name}</a>`,
+      cell: job => html`<a href="${jobAddress(context.base, job, job.jobId, context)}">${job.name}</a>`,
     },
     project: texts('Project', ({ project }) => project, pathText),
     tags: { head: 'Tags', of: ({ tagSet }) => tagSet, cell: ({ tagSet }) => tagsOf(tagSet) },
@@ -76,7 +76,7 @@ function tagSetTable({ tagSets, hasInventory }: RunnersView, context: RequestCon
       cell: ({ longest }) =>
         longest === undefined
           ? '–'
-          : html`<a class="figure" href="${jobAddress(context.base, longest, longest.jobId)}"
+          : html`<a class="figure" href="${jobAddress(context.base, longest, longest.jobId, context)}"
               >${duration(longest.waitMs)}</a
             >`,
     },

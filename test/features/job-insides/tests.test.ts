@@ -180,6 +180,13 @@ describe('pages about tests that cost time', () => {
         path: '/pipelines/3/7/jobs/11',
       },
     ])
+    // With flaky tests of two platforms, the links name the platform.
+    const onprem = { ...flaky('adds up', 900), instance: 'https://git.example.net' }
+    const both = { on: () => ({ figures: async () => [flaky('adds up', 1_800), onprem] }) } as unknown as PagesParts
+    expect((await find(both, 0, 1)).map(fix => new URLSearchParams(fix.path.split('?')[1]).get('instance'))).toEqual([
+      of.instance,
+      onprem.instance,
+    ])
   })
 
   it('lists failing and slow tests', async () => {

@@ -86,7 +86,7 @@ export const deploymentList = listOf<never, ShownContext>()({
     title: 'Job',
     as: 'job',
     by: null,
-    cell: (one, { base }) => jobLink(base, one) ?? '–',
+    cell: (one, context) => jobLink(one, context) ?? '–',
   },
   deploymentId: { json: z.number().optional() },
   pipelineId: { json: z.number().optional() },

@@ -105,7 +105,7 @@ function deployedTable(
       cell: ({ current }) => (current === undefined ? 'never succeeded' : since(current.finishedAt, context.now)),
     },
     user: texts('By', ({ current }) => current?.user),
-    job: { head: 'Job', cell: ({ current = {} }) => jobLink(context.base, current) ?? '–' },
+    job: { head: 'Job', cell: ({ current = {} }) => jobLink(current, context) ?? '–' },
     ...(asks && {
       behind: {
         head: 'Behind',

@@ -1,4 +1,5 @@
 // Adds flaky tests to the list of what to fix first.
+import { addressWith } from '../../../console/layout/address.ts'
 import { counted } from '../../../console/layout/format.ts'
 import { fixSources, type FoundFix } from '../../../console/overview/overview-shape.ts'
 import { jobAddress } from '../../../console/pipelines/run-rows.ts'
@@ -13,11 +14,13 @@ export const flakyFixes = fixSources.with({
   read: async (parts, since) => {
     const flaky = await testsIn(parts).figures('flaky', { since, limit: maxRead })
     const byJob = Map.groupBy(flaky, ({ instance, projectId, job }) => JSON.stringify([instance, projectId, job]))
-    return [...byJob.values()].flatMap(flakyTest)
+    const areSeveral = new Set(flaky.map(({ instance }) => instance)).size > 1
+    return [...byJob.values()].flatMap(tests => flakyTest(tests, areSeveral))
   },
 })
 
-function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
+/** `areSeveral`: whether there are flaky tests of several platforms, whose pipelines may have the same IDs. */
+function flakyTest(tests: readonly TestFigures[], areSeveral: boolean): FoundFix[] {
   const [most] = tests.toSorted((a, b) => b.costMs - a.costMs)
   if (most === undefined) return []
   const { name, instance, projectId, project, pipelineId, job, jobId, times, costMs } = most
@@ -29,7 +32,9 @@ function flakyTest(tests: readonly TestFigures[]): FoundFix[] {
     {
       ...{ subject: name, project, of: { instance, projectId, job }, weekMs: costMs },
       why: `Flaky on ${counted(times, 'revision')}; the time is the duration of the jobs (${job}) that failed with it.${others}`,
-      path: jobAddress('', { projectId, pipelineId }, jobId),
+      path: addressWith(jobAddress('', { projectId, pipelineId }, jobId), {
+        instance: areSeveral ? instance : undefined,
+      }),
     },
   ]
 }

@@ -182,7 +182,7 @@ function testsTable(
     last: ages('Last', ({ lastAt }) => lastAt, context),
     job: {
       head: 'In',
-      cell: test => html`<a href="${jobAddress(context.base, test, test.jobId)}">#${test.jobId}</a>`,
+      cell: test => html`<a href="${jobAddress(context.base, test, test.jobId, context)}">#${test.jobId}</a>`,
     },
   }
   return sortedTable(label, columns, tests, context)

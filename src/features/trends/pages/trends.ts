@@ -194,9 +194,9 @@ function marksOf(trends: Trends, parts: Pick<PagesParts, 'fillings'>, chart: 'du
 }
 
 /** Returns the deployments to production, newest first. */
-function deploymentsOf(timeline: Timeline | undefined, { base }: RequestContext): ChartMoment[] {
+function deploymentsOf(timeline: Timeline | undefined, context: RequestContext): ChartMoment[] {
   return (timeline?.items ?? [])
     .filter(({ kind, isProduction }) => kind === 'deployment' && isProduction === true)
     .slice(0, maxMoments)
-    .map(({ at, title, isBad, ...job }) => ({ at, isBad, description: title, href: knownJobAddress(base, job) }))
+    .map(({ at, title, isBad, ...job }) => ({ at, isBad, description: title, href: knownJobAddress(job, context) }))
 }
