@@ -153,6 +153,22 @@ describe('a pipeline known only from its jobs', () => {
     expect(more).toEqual([])
     expect(chunk?.pipeline.facts).toMatchObject({ status: pipeline.status, ref: pipeline.ref, sha: pipeline.sha })
   })
+
+  it.each([
+    ['nightly', 'failed', 'retry'],
+    ['blocked', 'manual', 'play'],
+  ] as const)('follows its next attempt, too (%s: %s, then %s)', async (scenario, status, act) => {
+    await using world = await openPolledWorld({ hook: ({ kind }) => kind === 'job' })
+    const pipeline = begin(world, scenario)
+    const attempts = async () =>
+      (await world.sent()).map(({ attempt, pipeline: { facts, incomplete } }) => [attempt, facts.status, incomplete])
+    await world.pass(5 * hour, minute)
+    expect(await attempts()).toEqual([[1, status, status === 'manual']])
+    world.lifecycle[act](pipeline)
+    await world.pass(5 * hour, minute)
+    expect(pipeline.status).toBe('success')
+    expect(await attempts()).toEqual([[2, 'success', false]])
+  })
 })
 
 describe('a family of pipelines', () => {
