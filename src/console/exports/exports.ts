@@ -13,6 +13,7 @@ import type { PagesSources } from '../ports.ts'
 export const exportsShape = z.object({
   queues: z.array(queueList.shape),
   deadLetters: z.array(deadLetterList.shape),
+  isCut: z.boolean().describe('True if older dead letters are left out.'),
   unrouted: z.number().describe('Number of snapshots since the daemon started for which no destination is configured.'),
 })
 
@@ -28,15 +29,18 @@ const shown = 100
  * the newest.
  */
 export async function exportsView(parts: PagesSources, sort?: string | null): Promise<ExportsView> {
-  const [queues, deadLetters] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown)])
+  // One more dead letter is read than is shown. If it exists, the list is incomplete.
+  const [queues, newest] = await Promise.all([parts.queues(), parts.outbox.deadLetters(shown + 1)])
+  const deadLetters = newest.slice(0, shown)
   return {
     queues: queueList.sorted(queues, sort),
     deadLetters: deadLetterList.sorted(deadLetters, sort),
+    isCut: newest.length > shown,
     unrouted: parts.flow().unrouted,
   }
 }
 
-export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, context: RequestContext): Page {
+export function exportsPage({ queues, deadLetters, isCut, unrouted }: ExportsView, context: RequestContext): Page {
   const { base, query, may } = context
   const reader = withoutOutcome(context)
   const dead = queues.reduce((sum, queue) => sum + queue.dead, 0)
@@ -74,6 +78,7 @@ export function exportsPage({ queues, deadLetters, unrouted }: ExportsView, cont
           },
         ),
       )}
+      ${dead === 0 && isCut && html`<p class="dim">Shown: the newest ${number(deadLetters.length)}.</p>`}
       ${dead > deadLetters.length && html`<p class="dim">Shown: ${number(deadLetters.length)} of ${counted(dead, 'dead letter')}, the newest of projects that are not hidden.</p>`}
     `,
   }
