@@ -27,7 +27,7 @@ export async function serve(terminal: Terminal, file: string | undefined): Promi
     file,
     profiles,
     features,
-    onSecretNews: sentence => begun.log?.info(sentence),
+    onSecretNews: (sentence, level) => begun.log?.[level](sentence),
   }
   const path = pathOf(loading)
   const seen = path === undefined ? undefined : checkFile(path)

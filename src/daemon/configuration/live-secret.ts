@@ -9,6 +9,8 @@ const minCheckInterval = 1000
 /** The maximum size of a secret file, bytes. A larger file is not a secret, so the path is probably wrong. */
 const maxBytes = 64 * 1024
 
+export type SecretNews = (sentence: string, level: 'info' | 'warn') => void
+
 interface SecretFileOptions<T> {
   readonly path: string
   /**
@@ -16,8 +18,8 @@ interface SecretFileOptions<T> {
    * it.
    */
   readonly kind: Kind<T>
-  /** Called when the secret's file has been reloaded or can no longer be used. The sentence contains no secret. */
-  readonly onNews?: ((sentence: string) => void) | undefined
+  /** Called when the secret's file has been reloaded (`info`) or can no longer be used (`warn`). The sentence contains no secret. */
+  readonly onNews?: SecretNews | undefined
   readonly clock?: Clock | undefined
   /** Whether the file may be missing or empty at first. Until it has content, the secret has no value. */
   readonly mayBeMissing?: boolean | undefined
@@ -71,7 +73,7 @@ export class LiveSecret<T> {
     const isFirst = this.#value === undefined
     const wrong = this.#readIfChanged(this.#file)
     if (wrong !== undefined && !isFirst && wrong.what !== this.#problem)
-      onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`)
+      onNews?.(`${wrong.what} The previous value stays in use. ${wrong.remedy}`, 'warn')
     this.#problem = wrong?.what
     return wrong
   }
@@ -106,7 +108,7 @@ export class LiveSecret<T> {
       const again = this.#value !== undefined && version !== this.#version
       this.#value = parsed.value
       this.#version = version
-      if (again) onNews?.(`${named} has changed and was read again.`)
+      if (again) onNews?.(`${named} has changed and was read again.`, 'info')
       return undefined
     } catch (error) {
       const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'

@@ -13,6 +13,7 @@ import {
 import { parseConfigFile, readConfigText, type FileValue } from './config-file.ts'
 import type { ConfigFault, Source } from './config-fault.ts'
 import { Reader, type Setting } from './reader.ts'
+import type { SecretNews } from './live-secret.ts'
 import type { Profiles } from './option.ts'
 
 export interface LoadOptions<P extends string> {
@@ -26,7 +27,7 @@ export interface LoadOptions<P extends string> {
   /** The features whose options are read as well. */
   readonly features: readonly HasOptions[]
   /** Called when a secret's file has changed or can no longer be used. The sentence contains no secret. */
-  readonly onSecretNews?: ((sentence: string) => void) | undefined
+  readonly onSecretNews?: SecretNews | undefined
   /** Whether the file for the secret setting at this path, such as `webhook.token`, may be missing at first. */
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined

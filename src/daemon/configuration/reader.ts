@@ -6,7 +6,7 @@ import { Each, Option, variablesOf, yamlKey, type Group, type ProfileVariables }
 import { firstSet, type Environment } from './variables.ts'
 import type { FileValue } from './config-file.ts'
 import type { Parsed } from './kind.ts'
-import { LiveSecret } from './live-secret.ts'
+import { LiveSecret, type SecretNews } from './live-secret.ts'
 
 export interface Setting {
   /** The path of the setting, such as `webhook.token` or `destinations[0].name`. */
@@ -20,7 +20,7 @@ export interface Setting {
 export interface ReaderOptions {
   readonly env: Environment
   readonly profile: ProfileVariables
-  readonly onSecretNews?: ((sentence: string) => void) | undefined
+  readonly onSecretNews?: SecretNews | undefined
   readonly mayBeMissing?: ((setting: string) => boolean) | undefined
   readonly clock?: Clock | undefined
 }

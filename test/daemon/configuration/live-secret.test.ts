@@ -11,22 +11,27 @@ interface Given {
   readonly live: LiveSecret<Secret>
   readonly value: () => string | undefined
   readonly news: string[]
+  /** The level of each of the `news`. */
+  readonly levels: string[]
   /** Moves the clock forward by this many ms. */
   readonly wait: (ms: number) => void
 }
 
 function given(file: string): Given {
   let now = 0
-  const news: string[] = []
+  const [news, levels]: [string[], string[]] = [[], []]
   const opened = LiveSecret.fromFile<Secret>({
     path: file,
     kind: secret,
-    onNews: sentence => news.push(sentence),
+    onNews: (sentence, level) => {
+      news.push(sentence)
+      levels.push(level)
+    },
     clock: { now: () => now, sleep: async () => undefined },
   })
   if ('wrong' in opened) throw new Error(opened.wrong.what)
   const live = opened.value
-  return { live, news, value: () => live.current()?.reveal(), wait: ms => (now += ms) }
+  return { live, news, levels, value: () => live.current()?.reveal(), wait: ms => (now += ms) }
 }
 
 describe('a secret stored in a file', () => {
@@ -67,6 +72,19 @@ describe('a secret stored in a file', () => {
     renameSync(path.join(mount, '..data_tmp'), path.join(mount, '..data'))
     wait(1000)
     expect(value()).toBe('other')
+  })
+
+  it('warns that a file cannot be read, and only mentions that it was read again', () => {
+    const file = path.join(folder(), 'token')
+    writeFileSync(file, 'first')
+    const { value, wait, levels } = given(file)
+    rmSync(file)
+    wait(1000)
+    value()
+    writeFileSync(file, 'second')
+    wait(1000)
+    value()
+    expect(levels).toEqual(['warn', 'info'])
   })
 
   it('keeps the last valid secret while its file is missing, and logs that once', () => {
