@@ -29,7 +29,7 @@ const found = (weekMs: number): FoundFix & { kind: string } => ({
 })
 
 interface Known {
-  readonly jobs?: () => Promise<readonly TrendTotal[]>
+  readonly jobs?: (by: string) => Promise<readonly TrendTotal[]>
   readonly projects?: readonly CostLine[]
   readonly now?: () => number
 }
@@ -84,7 +84,10 @@ describe('the list of what to fix first', () => {
   it('queries the list of what to fix first at most once a minute', async () => {
     let now = 10 * day
     let reads = 0
-    const jobs = async (): Promise<readonly TrendTotal[]> => [job(`job ${(reads += 1)}`, 20, 20, 40 * minute)]
+    const jobs = async (by: string): Promise<readonly TrendTotal[]> => {
+      if (by === 'failing') reads += 1
+      return [job(`job ${reads}`, 20, 20, 40 * minute)]
+    }
     const fixFirst = createFixFirst(partsOf({ jobs, now: () => now }), undefined)
     const subject = async (): Promise<string | undefined> => (await fixFirst()).fixes[0]?.subject
     expect(await Promise.all([subject(), subject()])).toEqual(['job 1', 'job 1'])

@@ -28,7 +28,7 @@ async function askAll(statements: Statements): Promise<void> {
     }
   }
   await trends.ofJobs({ instance: instance, projectId: 100 }, ['', 'unit', 'lint'], query)
-  for (const by of trendOrders) {
+  for (const by of [...trendOrders, 'broken'] as const) {
     await trends.projects(by, query, 20)
     await trends.jobs(by, query, 10)
     await trends.jobs(by, { ...query, ...kind, projectId: 100 }, 10)

@@ -76,7 +76,18 @@ export interface ProjectBranchTotals {
  * ranked among the slowest. A job that never failed is not ranked among the failing.
  */
 export const trendOrders = ['slowest', 'total', 'failing', 'flakiest', 'runs'] as const
-export type TrendOrder = (typeof trendOrders)[number]
+/** `broken` is not offered to people: only what fails nearly always (`isBroken`), by total duration. */
+export type TrendOrder = (typeof trendOrders)[number] | 'broken'
+
+/**
+ * A job with at least this number and this share of failures counts as always failing. With fewer failures, the job may just be new; with a smaller
+ * share, it sometimes passes.
+ */
+export const broken = { failures: 5, share: 0.9 }
+
+export function isBroken({ runs, failed }: Pick<TrendFigures, 'runs' | 'failed'>): boolean {
+  return failed >= broken.failures && failed >= runs * broken.share
+}
 
 /** A trends query by branch or by runner. Only the stored runs can answer it, because trend rows contain neither. */
 export interface RetainedQuery extends ProjectQuery {

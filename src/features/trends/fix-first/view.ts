@@ -4,7 +4,7 @@ import { addressWith } from '../../../console/layout/address.ts'
 import { amount } from '../cost/tables.ts'
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
 import { costsIn } from '../cost/sql.ts'
-import { day, type TrendTotal } from '../counting/figures.ts'
+import { day, isBroken, type TrendTotal } from '../counting/figures.ts'
 import { duration, figure, number } from '../../../console/layout/format.ts'
 import { fixSources, type FixSource, type FoundFix } from '../../../console/overview/overview-shape.ts'
 import { linkedInstance } from '../pages/lines.ts'
@@ -102,23 +102,23 @@ export function ranked(all: readonly (FoundFix & Pick<Fix, 'kind'>)[], rateOf: R
     })
 }
 
-/**
- * A job with at least this number and this share of failures counts as always failing. With fewer failures, the job may just be new; with a smaller
- * share, it sometimes passes.
- */
-const always = { failures: 5, share: 0.9 }
-/** The maximum number of rows to read: the jobs with the most failures, and the most expensive projects. */
+/** The maximum number of rows to read: the jobs with the most failures, those that always fail, and the most expensive projects. */
 const maxRead = { failing: 50, projects: 500 }
 
 export const ownSources: readonly FixSource[] = [
   {
     kind: 'failing',
     read: async (parts, since, until) => {
-      const jobs = await trendsIn(parts).jobs('failing', { step: day, since, until }, maxRead.failing)
+      // Jobs with many runs may have the most failures although they rarely fail, so the jobs that always fail are also read by themselves. That
+      // alone is not enough: the store selects them by project ID and name, so a job of another platform may hide one.
+      const orders = ['failing', 'broken'] as const
+      const found = await Promise.all(
+        orders.map(async by => trendsIn(parts).jobs(by, { step: day, since, until }, maxRead.failing)),
+      )
+      const byName = new Map(found.flat().map(one => [`${one.projectId} ${one.instance} ${one.job}`, one]))
+      const jobs = [...byName.values()].filter(isBroken)
       const instanceOf = linkedInstance(jobs)
-      return jobs
-        .filter(({ runs, failed }) => failed >= always.failures && failed >= runs * always.share)
-        .map(job => failingJob(job, instanceOf(job)))
+      return jobs.map(job => failingJob(job, instanceOf(job)))
     },
   },
   {

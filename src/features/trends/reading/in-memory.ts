@@ -1,4 +1,5 @@
 // Computes trends from rows in memory, summing and ranking them as the SQL does with stored rows. The functions in this file are pure.
+import { isBroken } from '../counting/figures.ts'
 import { sumOf } from '../counting/sums.ts'
 import type { StoredTrendRow, TrendOrder, TrendReads, TrendRow, TrendTotal } from '../counting/figures.ts'
 
@@ -62,6 +63,7 @@ const least: Readonly<Record<TrendOrder, (row: TrendRow) => boolean>> = {
   failing: row => row.failed > 0,
   flakiest: row => row.flaky > 0,
   runs: () => true,
+  broken: isBroken,
 }
 
 const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> = {
@@ -70,6 +72,7 @@ const order: Readonly<Record<TrendOrder, (a: TrendRow, b: TrendRow) => number>> 
   failing: (a, b) => b.failed - a.failed || a.runs - b.runs,
   flakiest: (a, b) => b.flaky - a.flaky || a.runs - b.runs,
   runs: (a, b) => b.runs - a.runs,
+  broken: (a, b) => b.totalMs - a.totalMs,
 }
 
 /** Returns one row per name: the sums, with all other fields taken from the last row. */

@@ -7,7 +7,14 @@ import type { Value } from '../../../core/store/sql/statements.ts'
 import { retainedOn } from './stored-runs.ts'
 import type { Reads } from '../../../core/store/ports/reads.ts'
 import { ranked, summed, withoutKind } from './in-memory.ts'
-import { day, type ProjectQuery, type StoredTrendRow, type TrendFilter, type TrendOrder } from '../counting/figures.ts'
+import {
+  broken,
+  day,
+  type ProjectQuery,
+  type StoredTrendRow,
+  type TrendFilter,
+  type TrendOrder,
+} from '../counting/figures.ts'
 import type { TrendQuery } from '../counting/figures.ts'
 import type { Bins } from '../../../lib/log-bins.ts'
 import type { TrendFigures, TrendTotal, TrendViews } from '../counting/figures.ts'
@@ -25,6 +32,7 @@ const orders: Readonly<Record<TrendOrder, string>> = {
   failing: 'HAVING sum(failed) > 0 ORDER BY sum(failed) DESC, sum(runs)',
   flakiest: 'HAVING sum(flaky) > 0 ORDER BY sum(flaky) DESC, sum(runs)',
   runs: 'ORDER BY sum(runs) DESC',
+  broken: `HAVING sum(failed) >= ${broken.failures} AND sum(failed) >= ${broken.share} * sum(runs) ORDER BY sum(total_ms) DESC`,
 }
 
 /** The maximum number of subjects that one statement reads. */
