@@ -39,14 +39,16 @@ export type PlatformOf = (instance: string) => string | undefined
 
 /**
  * Matches project paths. A pattern that begins with a platform's name and a colon applies only to projects of that platform. This is unambiguous,
- * because paths contain no colon.
+ * because paths contain no colon. The name is removed before the comparison, because `**` matches several folders only where a folder begins.
  */
 export function projectGlobs(
   patterns: readonly string[],
   platformOf: PlatformOf,
 ): (path: string, instance: string) => boolean {
-  const [ofOne, ofAll] = [globs(patterns.filter(namesPlatform)), globs(patterns.filter(one => !namesPlatform(one)))]
-  return (path, instance) => ofAll(path) || ofOne(`${platformOf(instance) ?? ''}:${path}`)
+  const ofAll = globs(patterns.filter(one => !namesPlatform(one)))
+  const named = Map.groupBy(patterns.filter(namesPlatform), one => one.slice(0, one.indexOf(':')).toLowerCase())
+  const ofOne = new Map([...named].map(([name, own]) => [name, globs(own.map(one => one.slice(name.length + 1)))]))
+  return (path, instance) => ofAll(path) || ofOne.get(platformOf(instance)?.toLowerCase() ?? '')?.(path) === true
 }
 
 export function namesPlatform(pattern: string): boolean {

@@ -91,6 +91,12 @@ describe('a project pattern', () => {
     ]).toEqual([false, false, false])
   })
 
+  it.each(places)('selects all projects of a platform, in %s', place => {
+    const chooses = decisionsOf(configOf(two + everywhere('internal:**')))[place]
+    expect(['app', 'org/app', 'org/team/.app'].map(one => chooses(one, internal))).toEqual([true, true, true])
+    expect(chooses('org/app', cloud)).toBe(false)
+  })
+
   it("applies a pattern for one platform only to that platform's projects, even in commands that use only one of several platforms", () => {
     for (const { platform, config } of platformViews(configOf(two + everywhere('internal:org/**')))) {
       const [destination] = exportDestinations(config, features).destinations.filter(({ name }) => name === 'one')
