@@ -45,10 +45,23 @@ export function isOpen(run: Run): boolean {
 }
 
 /** True if a job proves that the pipeline continued after its last snapshot. */
-export function hasContinued(run: Run): boolean {
+function hasContinued(run: Run): boolean {
   const last = lastAttempt(run)
   if (last === undefined) return false
   for (const job of jobsOf(run)) if (isNewWork(job, last.finish)) return true
+  return false
+}
+
+/**
+ * True if a job proves that the pipeline runs on, although its status is still that of its last snapshot, or says that the pipeline waits for a
+ * person: the job began after everything that the status was observed with.
+ */
+export function runsOn(run: Run): boolean {
+  if (hasContinued(run)) return true
+  const { record } = run.pipeline ?? {}
+  if (record === undefined || !isBlocked(record.facts.status)) return false
+  const known = newestSecondOf(record.version)
+  for (const job of jobsOf(run)) if (second(job.times.startedAt) > known) return true
   return false
 }
 

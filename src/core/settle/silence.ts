@@ -1,6 +1,6 @@
 // Computes how long an active run may be silent before it is fetched from the platform: the time within which 95 % of its project's pipelines end. A
 // run that is silent for longer has probably ended, and the webhook that reported its end was lost.
-import { hasContinued } from '../../model/attempt.ts'
+import { runsOn } from '../../model/attempt.ts'
 import { isBlocked } from '../../model/status.ts'
 import { percentileOf } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
@@ -48,7 +48,7 @@ export function createSilence({ pastDurations, silentAfter = minSilence, staleAf
       const { key, project, pipeline } = run
       if (pipeline === undefined) return 0
       // If somebody has played a manual job, the pipeline runs on, even if only a job event reported that.
-      const isWaiting = isBlocked(pipeline.record.facts.status) && !hasContinued(run)
+      const isWaiting = isBlocked(pipeline.record.facts.status) && !runsOn(run)
       const usual = isWaiting ? staleAfter : await usualOf(key.instance, project.facts.id)
       return Math.min(timing.changedAt, at) + Math.min(usual, staleAfter) - at
     },

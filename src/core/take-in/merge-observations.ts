@@ -7,7 +7,7 @@
 // 4. Features read what they need from the run (`LineStep`).
 // 5. Requests for missing data are queued. `core/complete/` sends them to the REST API later, because the webhook path never waits for the platform.
 import { observedRun, mergeRun, type Run } from '../../model/run.ts'
-import { hasContinued, isAtEnd, supplementsOf } from '../../model/attempt.ts'
+import { isAtEnd, runsOn, supplementsOf } from '../../model/attempt.ts'
 import { isBlocked, isUnderWay } from '../../model/status.ts'
 import { minSilence } from '../settle/silence.ts'
 import type { EnrichmentChange, DetailLevel } from '../store/ports/enrichment-queue.ts'
@@ -113,14 +113,14 @@ function enrichmentAfter(
     return known?.run.pipeline === undefined || known.timing.endedAt === undefined
       ? enrichAt('details', now)
       : undefined
-  const isContinued = hasContinued(run)
+  const isContinued = runsOn(run)
   if (run.pipeline === undefined)
     return known === undefined || isContinued ? enrichAt('pipeline', now + onlyJobsAfter) : undefined
   const before = known?.run.pipeline
   // After its first job event, a pipeline is already in the queue. A pipeline that is restored from its tombstone is not.
   const begins =
     before === undefined ? known === undefined || run.attempts.length > 0 : !isUnderWay(before.record.facts.status)
-  // If only job events report a retry, the status is still that of the exported attempt.
+  // If only job events report a retry or a played manual job, the status is still the one from before.
   const isUnderWayNow = known === undefined || isUnderWay(run.pipeline.record.facts.status) || isContinued
   return begins && isUnderWayNow ? { detail: 'state', priority: 'silent', at: now + silentAfter } : undefined
 }

@@ -65,6 +65,17 @@ describe('new work of an exported pipeline', () => {
   })
 })
 
+it('requests the state of a waiting pipeline later if only a job event reports that its manual job was played', () => {
+  const { stored } = merged(
+    undefined,
+    event('manual', {}, [job(70, 'build', 'success', { started: 5, finished: 50 }), job(71, 'deploy', 'manual')]),
+  )
+  const played = jobEvent(job(71, 'deploy', 'running', { started: 90 }))
+  expect(merged(stored, played).change.enrichment).toMatchObject({ detail: 'state', priority: 'silent' })
+  const late = jobEvent(job(70, 'build', 'success', { started: 5, finished: 51 }))
+  expect(merged(stored, late).change.enrichment).toBeUndefined()
+})
+
 it.each([
   ['only the observed jobs of an active run', running, 0, [70]],
   ['only the observed jobs of a finished run that waits for the settle delay', finished, rules.settle, [70]],
