@@ -1,6 +1,6 @@
 // `pipespan doctor`: runs every check that can explain why nothing arrives. It prints one line for each finding. The line of a problem also says how
 // to fix it.
-import { namedProject, platformNames } from '../daemon/connections.ts'
+import { namedProjects, platformNames } from '../daemon/connections.ts'
 import { plainLine } from '../lib/plain-text.ts'
 import { inSettingsOf } from '../platform/port/error.ts'
 import { checkBudget, checkClock, checkPlatform } from './doctor/platform.ts'
@@ -38,15 +38,13 @@ export async function doctor(
   }
   const config = configuration(terminal, options.file, show)
   if (config !== undefined && options.project !== undefined) {
-    const project = namedProject(config, options.project)
-    show(
-      await checkRoutes(
-        surroundingsOf(config, features).destinations,
-        createSelection(config, platformNames(config)),
-        project,
-      ),
-    )
-    show(messageRoutes(messageDestinations(config, features), project))
+    const projects = namedProjects(config, options.project)
+    if (projects.length === 0) show([unknownPlatform(config, options.project)])
+    const selection = createSelection(config, platformNames(config))
+    for (const project of projects) {
+      show(await checkRoutes(surroundingsOf(config, features).destinations, selection, project))
+      show(messageRoutes(messageDestinations(config, features), project))
+    }
   } else if (config !== undefined) await examine(config, show)
   const failures = findings.filter(({ level }) => level === 'failure').length
   const warnings = findings.filter(({ level }) => level === 'warning').length
@@ -54,6 +52,11 @@ export async function doctor(
   else print(terminal, `\n${summary(failures, warnings)}`)
   if (failures > 0) return doctorExit.failures
   return warnings > 0 ? doctorExit.warnings : doctorExit.fine
+}
+
+function unknownPlatform(config: Config<ProfileName>, project: string): Finding {
+  const names = [...new Set(platformViews(config).map(({ platform }) => platform))].join(', ')
+  return reportOf('routes')('failure', `The platform of ${project} is not configured.`, `Name one of these: ${names}.`)
 }
 
 function configuration(

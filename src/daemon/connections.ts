@@ -70,16 +70,26 @@ export function platformNames<P extends string>(config: Config<P>): PlatformOf {
   return instance => byInstance.get(instance) ?? only
 }
 
-/** Parses a project as people write it, such as `team/shop` or `cloud:team/shop`. Returns its path and, if the platform is named, its instance. */
-export function namedProject<P extends string>(
-  config: Config<P>,
-  text: string,
-): { readonly path: string; readonly instance: string } {
-  const [, name, path = text] = /^([^/:]+):(.*)$/.exec(text) ?? []
-  const views = platformViews(config)
-  const view =
-    name === undefined ? (views.length === 1 ? views[0] : undefined) : views.find(one => one.platform === name)
-  return { path, instance: normalizeInstance(view?.config.platform.url) ?? '' }
+export interface NamedProject {
+  readonly path: string
+  readonly instance: string
+  /** The path. If there are several platforms, it begins with the platform's name. */
+  readonly name: string
+}
+
+/**
+ * Parses a project as people write it, such as `team/shop` or `cloud:team/shop`. Without a platform's name, it may be a project of each platform. The
+ * result is empty if there is no platform of that name.
+ */
+export function namedProjects<P extends string>(config: Config<P>, text: string): NamedProject[] {
+  const [, named, path = text] = /^([^/:]+):(.*)$/.exec(text) ?? []
+  const urls = new Map(platformViews(config).map(view => [view.platform, view.config.platform.url]))
+  return [...urls]
+    .filter(([platform]) => named === undefined || platform.toLowerCase() === named.toLowerCase())
+    .map(([platform, url]) => ({
+      ...{ path, instance: normalizeInstance(url) ?? '' },
+      name: urls.size === 1 ? path : `${platform}:${path}`,
+    }))
 }
 
 export function leaseOf(work: string, connection: string): string {

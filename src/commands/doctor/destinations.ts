@@ -5,6 +5,7 @@ import { broken, reportOf, type Finding } from '../../lib/finding.ts'
 import { certificateRemedy } from '../../lib/certificate-remedy.ts'
 import { createOtlpHttp } from '../../core/send/otlp-http.ts'
 import { sentenceOf, verdictOf, type Verdict } from '../../core/send/verdict.ts'
+import type { NamedProject } from '../../daemon/connections.ts'
 import type { Destination, Endpoint } from '../../core/send/destination.ts'
 import type { Subject } from '../../model/route.ts'
 import type { Selection } from '../../core/take-in/selection.ts'
@@ -40,15 +41,15 @@ export async function checkDestinations(
 export async function checkRoutes(
   destinations: readonly Destination[],
   selection: Pick<Selection, 'project'>,
-  { path: project, instance }: { readonly path: string; readonly instance: string },
+  { path, instance, name: project }: NamedProject,
 ): Promise<Finding[]> {
-  if (!selection.project(project, instance)) {
+  if (!selection.project(path, instance)) {
     const remedy =
       'Change projects.include (PIPESPAN_PROJECTS_INCLUDE) or projects.exclude (PIPESPAN_PROJECTS_EXCLUDE).'
     return [route('warning', `${project} is excluded: it is not exported.`, remedy)]
   }
   // Only the platform knows the project's ID. Any ID will do here: a header template that contains the ID has a value whatever the ID is.
-  const subject = { instance, path: project, projectId: 0 }
+  const subject = { instance, path, projectId: 0 }
   const takes = ({ takes: isTaken }: Destination): boolean => isTaken?.(subject) ?? true
   if (destinations.length > 0 && !destinations.some(takes)) {
     const remedy = 'Add it to `projects.include` of a destination, or list a destination without `projects`.'
@@ -163,11 +164,8 @@ function withoutQuery(address: string): string {
 }
 
 /** Returns which notification destinations accept the project. */
-export function messageRoutes(
-  destinations: readonly Destination[],
-  project: { readonly path: string; readonly instance: string },
-): Finding[] {
+export function messageRoutes(destinations: readonly Destination[], project: NamedProject): Finding[] {
   const report = reportOf('notifications')
   const taken = destinations.filter(({ takes }) => takes?.(project) ?? true)
-  return taken.map(({ name }) => report('fine', `Messages about ${project.path} are sent to "${name}".`))
+  return taken.map(({ name }) => report('fine', `Messages about ${project.name} are sent to "${name}".`))
 }
