@@ -31,17 +31,19 @@ export const trendTables: StorePart = {
   // Searching for a job takes a single scan of an index on the `trends` table.
   findJob: async ({ ask }, job, { project, since = 0 }) => {
     const rows = await ask(
-      `SELECT project_id + 0 AS project_id, max(project) AS project, min(project) AS earlier, min(bucket) AS first FROM trends
-       WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0 LIMIT ${maxProjects + 1}`,
+      `SELECT project_id + 0 AS project_id, project, min(bucket) AS first FROM trends
+       WHERE step = ?1 AND job = ?2 AND bucket >= ?3 AND {visible} GROUP BY project_id + 0, project LIMIT ${maxProjects + 1}`,
       // The day of `since` is included, because a job ends on the day its pipeline was created, or later.
       [day, countedName(job), since - (since % day)],
     )
+    // A project that was renamed, or whose ID is used by several platforms, has a row for each path. One path in scope is enough.
     const its = rows.filter(row => isInScope(projectOf(row), project))
     if (its.length === 0 || rows.length > maxProjects) return undefined
-    const [one] = its.length === 1 ? its : []
-    const only = one !== undefined && projectOf(one) === text('earlier')(one) ? projectOf(one) : ''
+    const projects = new Set(its.map(idOf))
+    const [one, ...others] = rows.filter(row => projects.has(idOf(row)))
+    const only = one === undefined || others.length > 0 ? '' : projectOf(one)
     return {
-      projects: its.map(number('project_id')),
+      projects: [...projects],
       only: only === '' ? undefined : only,
       since: Math.min(...its.map(number('first'))) - maxPipelineAge,
     }
@@ -63,6 +65,7 @@ function* deleteOld(old: string, before: Millis, within: Within): Steps<number> 
 }
 
 const projectOf = text('project')
+const idOf = number('project_id')
 
 function schema({ id, byKey }: Dialect): string {
   return `
