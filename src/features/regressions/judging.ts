@@ -35,7 +35,7 @@ const maxJobs = 1_000
 
 export type Judging = ReturnType<typeof judgingOn>
 
-export function judgingOn({ ask, byRow, damaged }: Reading) {
+export function judgingOn({ ask, byRow, pathOf, damaged }: Reading) {
   const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
     if (jobs.length === 0) return []
     const rows = await byRow(
@@ -89,7 +89,12 @@ export function judgingOn({ ask, byRow, damaged }: Reading) {
          WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 AND {visible} GROUP BY instance, project_id`,
         [day, since],
       )
-      return rows.map(listed)
+      // The runs of a project are read by its path. If it was renamed, the figures have several paths, and the latest one counts.
+      return Promise.all(
+        rows
+          .map(listed)
+          .map(async one => ({ ...one, project: (await pathOf(one.instance, one.projectId)) ?? one.project })),
+      )
     },
     /** Returns the figures since `since` for the project's pipelines and for each job that also ran since `active`, in any order. */
     figures: async ({ instance, projectId }: JudgedProject, step: TrendStep, since: Millis, active: Millis) => {
