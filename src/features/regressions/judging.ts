@@ -35,7 +35,7 @@ const maxJobs = 1_000
 
 export type Judging = ReturnType<typeof judgingOn>
 
-export function judgingOn({ ask, byRow, pathOf, damaged }: Reading) {
+export function judgingOn({ ask, byRow, damaged }: Reading) {
   const sectionsIn = async (runs: readonly number[], jobs: readonly number[]): Promise<Chunk[]> => {
     if (jobs.length === 0) return []
     const rows = await byRow(
@@ -84,17 +84,15 @@ export function judgingOn({ ask, byRow, pathOf, damaged }: Reading) {
   return {
     /** Returns the projects that have figures since `since`. `runs` is the number of their ended pipelines: if it has changed, there are new runs. */
     projects: async (since: Millis) => {
+      // The runs of a project are read by its path. If it was renamed, the figures have several paths, and the latest one counts.
       const rows = await ask(
-        `SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
-         WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 AND {visible} GROUP BY instance, project_id`,
+        `SELECT found.instance, found.project_id, coalesce(nullif(o.path, ''), found.project) AS project, found.runs FROM (
+           SELECT instance, project_id, max(project) AS project, sum(runs) AS runs FROM trends
+           WHERE step = ?1 AND job = '' AND bucket >= ?2 AND project_id > 0 AND {visible} GROUP BY instance, project_id) AS found
+         LEFT JOIN owners o ON o.instance = found.instance AND o.project_id = found.project_id AND o.group_path = ''`,
         [day, since],
       )
-      // The runs of a project are read by its path. If it was renamed, the figures have several paths, and the latest one counts.
-      return Promise.all(
-        rows
-          .map(listed)
-          .map(async one => ({ ...one, project: (await pathOf(one.instance, one.projectId)) ?? one.project })),
-      )
+      return rows.map(listed)
     },
     /** Returns the figures since `since` for the project's pipelines and for each job that also ran since `active`, in any order. */
     figures: async ({ instance, projectId }: JudgedProject, step: TrendStep, since: Millis, active: Millis) => {
