@@ -1,7 +1,7 @@
 // The daemon. The store and the webhook listener run until it stops. A reload stops the other parts (`parts.ts`) and starts them again with the new
 // configuration. All work in progress is in the store. Tests and commands start the same daemon.
 import { createReceiving, drainDeadline } from './receiving.ts'
-import { tablesOf, type Feature } from './feature.ts'
+import { tablesOf, type Feature, type ToRead } from './feature.ts'
 import { createEvents, forgetListeners } from './events.ts'
 import { encoderOf } from './export.ts'
 import { EndOfProcess } from '../lib/uncaught.ts'
@@ -34,6 +34,8 @@ export interface Daemon {
   readonly adminUrl: string
   readonly store: Store
   readonly exporter: Exporter
+  /** Counts what the daemon still has to read about exported pipelines, such as job logs. */
+  toRead(): Promise<ToRead>
   /** Loads changed secrets and certificates. They take effect with the next request. */
   refresh(): void
   /**
@@ -144,6 +146,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       get exporter() {
         return running.exporter
       },
+      toRead: async () => running.toRead(),
       refresh: () => {
         receiving.refresh()
         running.exporter.wake()

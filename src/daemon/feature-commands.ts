@@ -77,6 +77,8 @@ export interface CommandSurroundings<Slice> extends Surroundings {
 export interface ExportingDaemon {
   readonly store: SharedStore
   readonly exporter: Pick<Exporter, 'status'>
+  /** Counts what the daemon still has to read about exported pipelines, such as job logs: what is due, and what was put off. */
+  readonly toRead: () => Promise<{ readonly due: number; readonly later: number }>
   readonly stop: () => Promise<unknown>
 }
 

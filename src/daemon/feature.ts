@@ -130,9 +130,17 @@ export interface Part<Slice> {
   readonly create: (options: Slice, context: PartContext) => Running | undefined
 }
 
+/** Items that are to be read: `due` now, and `later` because an attempt failed or came too early. */
+export interface ToRead {
+  readonly due: number
+  readonly later: number
+}
+
 /** The loop that a feature's part runs, and the part's counters. */
 export interface Running extends Loop {
   readonly counters?: object
+  /** Counts what the part still has to read about exported pipelines, such as job logs. `pipespan backfill --deliver` waits for what is due. */
+  readonly toRead?: () => Promise<ToRead>
   /** The counters of the part's client of the platform's API, if it has one. The pages show them with the counters of the other clients. */
   readonly client?: { readonly name: string; readonly counters: object }
 }

@@ -29,7 +29,7 @@ import type { Store } from '../core/store/ports/store.ts'
 import { createSelection } from '../core/take-in/selection.ts'
 import { createSteps, startLoop, type Started } from './steps.ts'
 import { noDurations, joinedNotifiers } from '../core/store/ports/reporter.ts'
-import type { Feature, Line, PartContext, RuleContext, Running, TokenContext } from './feature.ts'
+import type { Feature, Line, PartContext, RuleContext, Running, TokenContext, ToRead } from './feature.ts'
 import type { ConfigStatus } from '../console/sources/setup-shape.ts'
 import type { Receiving } from './receiving.ts'
 import { createErrorThrottle } from '../platform/rest/error-throttle.ts'
@@ -57,6 +57,8 @@ export interface Parts {
   /** The store, wrapped so that the daemon's own telemetry measures its operations. */
   readonly store: Store
   readonly exporter: Exporter
+  /** Counts what the features' parts still have to read about exported pipelines. */
+  toRead(): Promise<ToRead>
   /** Processes the received deliveries and sends pending exports for at most `flushMs`. Exports that are still pending stay in the store. */
   stop(flushMs: number): Promise<void>
 }
@@ -167,7 +169,13 @@ export async function startParts(options: PartsOptions): Promise<Parts> {
       clients: [...running.values()].flatMap(all => all.flatMap(({ client }) => client ?? [])),
     }
     const adminUrl = steps.add(await startAdmin(ofFeatures, features, shown, own, { isStopping, port: adminPort }))
-    return { adminUrl, store, exporter, stop: async flushMs => steps.stop(flushMs) }
+    const toRead = async (): Promise<ToRead> => {
+      const parts = [...running.values()].flat()
+      const counts = await Promise.all(parts.flatMap(one => one.toRead?.() ?? []))
+      const sumOf = (what: keyof ToRead): number => counts.reduce((sum, count) => sum + count[what], 0)
+      return { due: sumOf('due'), later: sumOf('later') }
+    }
+    return { adminUrl, store, exporter, toRead, stop: async flushMs => steps.stop(flushMs) }
   } catch (error) {
     await steps.stop(0)
     throw error

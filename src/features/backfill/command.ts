@@ -157,13 +157,13 @@ interface Delivery {
 }
 
 /**
- * Waits until all pipelines that were found have their details, are settled, and have been sent. It does not wait for exports that are held or whose
- * destination is not configured, because this daemon does not send them.
+ * Waits until all pipelines that were found have their details, are settled, and have been sent with their job logs and reports. It does not wait for
+ * exports that are held or whose destination is not configured, because this daemon does not send them.
  */
 async function delivered(
   terminal: Terminal,
   { json }: BackfillCommand,
-  { store, exporter }: ExportingDaemon,
+  { store, exporter, toRead }: ExportingDaemon,
   signal: AbortSignal,
 ): Promise<Delivery> {
   const line = createProgressLine(terminal, () => systemClock.now())
@@ -172,15 +172,19 @@ async function delivered(
     const { due } = await store.enrichment.count('backfill')
     const settling = ((await store.runs.dueIn()) ?? Infinity) < 60_000
     const { pending } = countsOf(await exporter.status())
-    calm = due === 0 && !settling && pending === 0 ? calm + 1 : 0
-    line.show(undefined, `${due} pipelines to fetch, ${pending} exports to send`)
+    const unread = (await toRead()).due
+    calm = due === 0 && !settling && pending === 0 && unread === 0 ? calm + 1 : 0
+    const others = unread === 0 ? '' : `, ${unread} job logs and reports to read`
+    line.show(undefined, `${due} pipelines to fetch${others}, ${pending} exports to send`)
     await sleep(500, undefined, { signal }).catch(() => undefined)
   }
   line.end()
   const { aborted } = signal
   const { dead, unsent } = countsOf(await exporter.status())
+  const { later } = await toRead()
   const refused = Math.max(0, dead - deadBefore)
-  if (!json) print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : arrived(refused, unsent))
+  if (!json)
+    print(terminal, aborted ? 'Stopped: unsent exports stay pending in the store.' : arrived(refused, unsent, later))
   return { delivered: !aborted && refused === 0, refused }
 }
 
@@ -194,7 +198,7 @@ function countsOf(queues: readonly ExportQueueStatus[]): { dead: number; pending
   return counts
 }
 
-function arrived(refused: number, unsent: number): string {
+function arrived(refused: number, unsent: number, later: number): string {
   return [
     refused === 0
       ? 'Everything is exported.'
@@ -202,6 +206,7 @@ function arrived(refused: number, unsent: number): string {
     ...(unsent === 0
       ? []
       : [`Earlier exports stay pending, because their destination has changed or is not configured: ${unsent}.`]),
+    ...(later === 0 ? [] : [`Job logs and reports that a daemon reads later: ${later}.`]),
   ].join(' ')
 }
 

@@ -29,8 +29,9 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
   const counters = insideCounters()
   const tokens = context.tokens().map(token => tokenOf(options, token, counters))
   if (tokens.length === 0) return undefined
+  const queue = store.on(jobReads)
   const reader = createJobReader({
-    ...{ tokens, queue: store.on(jobReads), runs: store.runs, to, takesTotals, measure, clock, log },
+    ...{ tokens, queue, runs: store.runs, to, takesTotals, measure, clock, log },
     refusedEndpoints: store.repositories.refusedEndpoints,
     reports: (chunk, of) => {
       const { job, tests: { flaky = [] } = {} } = chunk.inside ?? {}
@@ -43,6 +44,7 @@ export function jobReaderOf(options: InsideOptions, context: PartContext): Runni
   return {
     ...reader,
     client: { name: 'jobs', counters: reader.counters },
+    toRead: async () => queue.count(),
     get counters() {
       return { reads: reader.counters, ...counters }
     },

@@ -21,10 +21,12 @@ describe('pipespan backfill', () => {
   let state: PlatformState
   const token = 'pat-73d1-secret'
   let crossProject: string | undefined
+  let more: Record<string, string>
   let endpoint: string
 
   beforeEach(async () => {
     crossProject = undefined
+    more = {}
     folder = temporaryFolder()
     state = new PlatformState()
     const timeline = new Timeline(Date.now() - 20 * hour)
@@ -49,6 +51,7 @@ describe('pipespan backfill', () => {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       SERVICE_OBSERVABILITY_EXPORT: 'traces,logs',
       PIPESPAN_POLL_CROSS_PROJECT: crossProject,
+      ...more,
     }
     const { code, stdout: out, stderr: err } = await runCommand(['backfill', ...args], env)
     return { code, out, err }
@@ -92,6 +95,17 @@ describe('pipespan backfill', () => {
     const args = ['--since', '2d', '--project', 'brightwater/data/reports', '--deliver']
     const { code, out } = await run(...args, '--json')
     expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ delivered: false, refused: 1 })])
+  })
+
+  it('waits until the job logs of a backfill were read', async () => {
+    more = { PIPESPAN_JOB_LOGS: 'all', PIPESPAN_PLATFORM_BUDGET: '1200' }
+    const logs = () => api.asked.filter(one => one.path.endsWith('/trace')).length
+    const args = ['--since', '2d', '--group', 'brightwater', '--deliver']
+    expect((await run(...args)).out).toContain('Everything is exported.')
+    const read = logs()
+    expect(read).toBeGreaterThan(20)
+    await run(...args)
+    expect(logs()).toBe(read)
   })
 
   it('exports nothing in a dry run of a backfill, and prints how many pipelines and requests there would be', async () => {
