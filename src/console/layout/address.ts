@@ -1,4 +1,4 @@
-// Parses and builds the parts of page addresses: project, pipeline and job IDs, and query strings.
+// Parses and builds the parts of page addresses: project, pipeline and job IDs, the platform, and query strings.
 import { isGroup } from '../../core/store/ports/project-scope.ts'
 
 /** Parses an ID. Returns undefined unless the value is a positive safe integer. */
@@ -32,3 +32,9 @@ export type Ids<Path extends string> = Path extends `${string}:${infer Name}/${i
   : Path extends `${string}:${infer Name}`
     ? Readonly<Record<Name, number>>
     : unknown
+
+/** Returns a function that returns the instance to name in a link to a line's project: none if all lines are of the same instance. */
+export function linkedInstance(lines: readonly { readonly instance?: string | undefined }[]) {
+  const areSeveral = new Set(lines.map(({ instance }) => instance)).size > 1
+  return ({ instance }: (typeof lines)[number]): string | undefined => (areSeveral ? instance : undefined)
+}

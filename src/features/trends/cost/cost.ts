@@ -1,5 +1,5 @@
 // The costs page. It shows job time and its cost by project, job, branch class and runner type, and how much of each was wasted.
-import { addressWith } from '../../../console/layout/address.ts'
+import { addressWith, linkedInstance } from '../../../console/layout/address.ts'
 import { groupCards } from '../../../console/layout/groups.ts'
 import { ofOwn, periodChoice, unknownOwn } from '../../../console/layout/scope-heading.ts'
 import { branchNames } from '../../../model/pipeline.ts'
@@ -15,7 +15,6 @@ import { html, pathText, type Content, type Html } from '../../../console/layout
 import { wastedPurposes } from './rows.ts'
 import { duration, figure, number, percent, utc } from '../../../console/layout/format.ts'
 import { runnerTypeName } from '../../../model/job.ts'
-import { linkedInstance } from '../pages/lines.ts'
 import { maxCostRows } from './figures.ts'
 import type { CostLine, CostSum, Costs } from './shape.ts'
 import { spanNames, spans, type Span } from '../../../console/layout/trend-spans.ts'

@@ -1,13 +1,12 @@
 // The list of what to fix first, and its card on the overview. The list ranks fixable problems by the time they cost in the last week. This file
 // itself finds jobs that always fail and superseded pipelines. Features add other problems.
-import { addressWith } from '../../../console/layout/address.ts'
+import { addressWith, linkedInstance } from '../../../console/layout/address.ts'
 import { amount } from '../cost/tables.ts'
 import { card, type RequestContext } from '../../../console/layout/frame.ts'
 import { costsIn } from '../cost/sql.ts'
 import { day, isBroken, type TrendTotal } from '../counting/figures.ts'
 import { duration, figure, number } from '../../../console/layout/format.ts'
 import { fixSources, type FixSource, type FoundFix } from '../../../console/overview/overview-shape.ts'
-import { linkedInstance } from '../pages/lines.ts'
 import { html, pathText, type Content, type Html } from '../../../console/layout/html.ts'
 import { millis, ms, type Shaped } from '../../../console/layout/shape.ts'
 import { sharedAnswer } from '../../../lib/shared-answer.ts'

@@ -51,12 +51,6 @@ export const groupLineShape = z.object({
 })
 export type GroupLine = Shaped<typeof groupLineShape>
 
-/** Returns a function that returns the instance to name in a link to a line's project: none if all lines are of the same instance. */
-export function linkedInstance(lines: readonly { readonly instance?: string | undefined }[]) {
-  const areSeveral = new Set(lines.map(({ instance }) => instance)).size > 1
-  return ({ instance }: (typeof lines)[number]): string | undefined => (areSeveral ? instance : undefined)
-}
-
 /** The sort orders of table rows: those that the store supports, and those by which this file sorts up to `maxSorted` rows. */
 export const lineSorts = [...trendOrders, 'p50', 'p95', 'queue', 'rate'] as const
 export type LineSort = (typeof lineSorts)[number]

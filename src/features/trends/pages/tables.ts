@@ -1,5 +1,6 @@
 // The tables of the trends page: jobs and projects, sortable by column.
-import { maxSorted, linkedInstance, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
+import { linkedInstance } from '../../../console/layout/address.ts'
+import { maxSorted, type GroupLine, type LineSort, type TrendLine } from './lines.ts'
 import { delta } from '../../../console/layout/delta.ts'
 import { duration, figure, number, percent } from '../../../console/layout/format.ts'
 import { alternatives, empty, table, type SortHead } from '../../../console/layout/frame.ts'
