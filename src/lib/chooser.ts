@@ -55,7 +55,7 @@ export function namesPlatform(pattern: string): boolean {
   return /^[^/:]+:/.test(pattern)
 }
 
-/** Returns a function that tests whether a project is selected, like `chooser`. */
+/** Like `chooser`, returns a function that tests whether a project is selected. */
 export function projectChooser({ include = [], exclude = [] }: Choice, platformOf: PlatformOf): ChooseProject {
   const included = include.length === 0 ? () => true : projectGlobs(include, platformOf)
   const excluded = projectGlobs(exclude, platformOf)

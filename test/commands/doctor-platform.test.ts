@@ -22,7 +22,7 @@ it('checks which data a job token can read, because a job token has no user', as
   )
 })
 
-it('checks which data a token can read if it may not read its own user', async () => {
+it('checks which data a token can read if it may not read the user that it belongs to', async () => {
   world.answering(/^\/user$/, () => restFaults.missingScope())
   expect(await world.examined()).toEqual({ code: 0, reported: [] })
 })

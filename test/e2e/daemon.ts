@@ -32,7 +32,7 @@ export class ProgramProcess {
   stdout = ''
   stderr = ''
   readonly #log: LogLine[] = []
-  /** The index in `stderr` up to which `#log` contains the parsed output. */
+  /** How much of `stderr` has already been parsed into `#log`. */
   #logEnd = 0
 
   /** `openFiles` limits the number of open files of the process. By default the system's limit applies. */

@@ -218,7 +218,11 @@ function asPlatformError(error: unknown): PlatformError {
     return new PlatformError({ kind: 'unavailable', what, remedy: error.remedy })
   }
   const what = `A response of the platform could not be decoded (${reasonOf(error)}).`
-  return new PlatformError({ kind: 'unexpected-answer', what, remedy: 'Report it, with the version of the platform.' })
+  return new PlatformError({
+    kind: 'unexpected-answer',
+    what,
+    remedy: 'Please report this, with the version of the platform.',
+  })
 }
 
 /**

@@ -14,7 +14,7 @@ export function readConfigText(path: string): string | Wrong {
   try {
     const stats = statSync(path)
     if (stats.isFile() && stats.size <= maxFileBytes) return readFileSync(path, 'utf8')
-    return { what: `The configuration file ${quoted(path)} is not a regular file of at most 1 MiB.`, remedy }
+    return { what: `The configuration file ${quoted(path)} is not a regular file, or is larger than 1 MiB.`, remedy }
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
     return { what: `The configuration file ${quoted(path)} cannot be read (${code}).`, remedy }

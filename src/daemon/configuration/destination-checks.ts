@@ -31,7 +31,8 @@ function wrongTemplate(name: string, rules: readonly Rule[]): Wrong | undefined 
   if (!name.startsWith('own.')) {
     return {
       what: `{${name}} is no template.`,
-      remedy: 'Use {platform}, {group}, {project.id} or {own.NAME} with an attribute of attributes.rules.',
+      remedy:
+        'Use {platform}, {group}, {project.id}, or {own.NAME}, where NAME is an attribute that attributes.rules sets.',
     }
   }
   const own = name.slice('own.'.length)

@@ -93,7 +93,10 @@ export class LiveSecret<T> {
       // `stat` follows symlinks. Kubernetes updates a secret by pointing a symlink at a new folder, so the inode changes.
       const stats = statSync(path, { bigint: true })
       if (!stats.isFile() || stats.size > maxBytes) {
-        return { what: `${named} is not a regular file of at most 64 KiB.`, remedy: 'Use the path of the secret file.' }
+        return {
+          what: `${named} is not a regular file, or is larger than 64 KiB.`,
+          remedy: 'Use the path of the secret file.',
+        }
       }
       const version = [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join()
       if (version === this.#version && this.#problem === undefined) return undefined

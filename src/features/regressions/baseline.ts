@@ -5,7 +5,7 @@ import type { DayOfRuns, Outcome, RegressionKind, Rule } from './series.ts'
 import { middleOf, percentileOf, plusBins, type Bins } from '../../lib/log-bins.ts'
 import type { Millis } from '../../model/instant.ts'
 
-/** The measures that runs are compared with. `before`, `limit` and `runs` mean the same as in an `Episode`. */
+/** The baseline values that runs are compared against. `before`, `limit` and `runs` mean the same as in an `Episode`. */
 export interface Baseline {
   readonly before: number
   readonly limit: number

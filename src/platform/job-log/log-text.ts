@@ -70,7 +70,7 @@ export class LogText {
     this.#held = this.#pieces(text, from, text.length)
   }
 
-  /** Passes on the remaining pieces of a line. */
+  /** Passes the pieces of a line that has ended to `onPiece`. */
   #line(text: string, from: number, end: number): void {
     const rest = this.#pieces(text, from, end)
     const { begun, at } = this.#beginning(rest)
@@ -78,7 +78,7 @@ export class LogText {
     this.#begun = undefined
   }
 
-  /** Passes on the full pieces of a long line and returns the rest of its text. */
+  /** Passes the full pieces of a long line to `onPiece`, and returns the rest of its text. */
   #pieces(text: string, from: number, end: number): string {
     let start = from
     while (end - start >= stampLength + pieceLength + aheadLength) {

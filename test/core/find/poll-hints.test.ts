@@ -20,7 +20,7 @@ it('returns the twenty due projects that have waited longest, until they are tak
   expect(hints.take(1)).toBe(false)
 })
 
-it('keeps at most a thousand hints, so that a flood of webhooks does not fill the memory', () => {
+it('keeps at most a thousand hints, so that a flood of webhooks cannot exhaust the memory', () => {
   const hints = createPollHints()
   for (let id = 1; id <= 1_500; id += 1) hints.add(id)
   const taken: number[] = []

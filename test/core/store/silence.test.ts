@@ -112,7 +112,7 @@ describe('deliveries that are taken in while a transaction hangs', () => {
     proxy.silence('to the client')
     await expect(groups.add('b')).rejects.toBeInstanceOf(StoreError)
     proxy.resume({ forgetting: true })
-    // The transaction of the delivery may or may not have been committed. Its sender sends it again.
+    // The delivery's transaction may or may not have been committed. The sender retries the delivery.
     await expect.poll(async () => groups.add('b').catch(() => 'failed')).not.toBe('failed')
     expect(await take(['a', 'b'])).toEqual([false, false])
   })

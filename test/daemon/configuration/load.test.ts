@@ -83,7 +83,7 @@ describe('faults in the configuration', () => {
 
   it.each([
     ['/no/such/file.yaml', 'The configuration file "/no/such/file.yaml" cannot be read (ENOENT).'],
-    ['/', 'The configuration file "/" is not a regular file of at most 1 MiB.'],
+    ['/', 'The configuration file "/" is not a regular file, or is larger than 1 MiB.'],
   ])('reports an unusable configuration file: %s', (file, message) => {
     const remedy = 'Use a YAML file that this process can read.'
     expect(loadConfig({ env: {}, file, profiles, features })).toMatchObject({

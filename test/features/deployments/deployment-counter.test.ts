@@ -1,4 +1,4 @@
-// Tests when deployments are counted, what is requested from the platform for that, and which deployments are not counted.
+// Tests when deployments are counted, which requests this takes, and which deployments are not counted.
 import { chunkOf } from '../../support/of-run.ts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { bothDatabases } from '../../core/store/benches.ts'

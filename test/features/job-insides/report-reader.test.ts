@@ -162,7 +162,7 @@ describe('job reports other than test reports', () => {
       'platform.report.dotenv.IMAGE': 'x:[REDACTED]',
       'platform.report.dotenv.DB_PASSWORD': '[REDACTED]',
     })
-    // SECRET_ID is counted, although no attribute may have that name.
+    // SECRET_ID counts as a value of the report, although it is not exported, because no attribute may have that name.
     expect(counters.values).toEqual({ true: 4, false: 0 })
     expect(Buffer.from(bytes).toString()).not.toContain('leaves not')
     expect(JSON.stringify(await store.totals.read(10))).not.toContain('leaves not')

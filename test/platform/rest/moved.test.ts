@@ -6,7 +6,7 @@ import { allOf } from '../../../src/platform/rest/pages.ts'
 const project = (fixture('group-projects.json') as unknown[])[0]
 const old = '/api/v4/projects/harbour%2Fcrane'
 
-/** Responds to every request below the old path with a redirect to the new path. */
+/** Responds to every request under the old path with a redirect to the new path. */
 const moved =
   (status: number, to: string, withQuery = true): Reply =>
   (asked, response) => {

@@ -5,7 +5,7 @@ import type { Reading } from '../sql/reading.ts'
 import type { Runs } from './runs.ts'
 import type { Views } from './views.ts'
 
-/** The documents that pages show. */
+/** The documents in the key-value table that the pages show. */
 type ShownDocument =
   | ('polledProjects' | 'ownPipelines' | 'sweeps' | 'hooks' | 'budgets' | 'refusedEndpoints')
   | ('inventoryStates' | 'gaugeReadings')

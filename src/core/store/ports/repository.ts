@@ -120,7 +120,7 @@ export function repositoriesOf(make: MakeRepository) {
     }),
     /** The API budget of each token. The API client writes it. */
     budgets: make('budget', apiBudget, ['account']),
-    /** The requests that the platform rejected. Each part of the daemon that reads data from the platform writes its own rejections. */
+    /** The requests that the platform rejected. Each part of the daemon that reads from the platform records the rejections that it receives. */
     refusedEndpoints: make('refused', refusedEndpoint, ['instance', 'what', 'project'], {
       about: ({ instance, project, path }) =>
         project > 0 ? { instance, projectId: project, paths: [path] } : { instance, paths: [path ?? ''] },

@@ -84,7 +84,7 @@ export interface CountedTable<Of, State, Around = undefined> {
   readonly uncounted: (of: Of, row: Row | undefined, damaged: DamagedRows) => readonly unknown[]
   /** Returns true for a report that is written only if the item already has a row. */
   readonly isNothing?: (report: Of) => boolean
-  /** If set, `known_at` is the time when the item first had something to count, instead of the time of its first report. */
+  /** If set, `known_at` is the time of the first report with which the item can be counted, instead of its first report. */
   readonly isKnownLater?: true
   readonly state: (row: Row, damaged: DamagedRows) => State | undefined
   /** An SQL assignment to the columns that record what was counted. Its placeholders are numbered from `?2`. */
