@@ -54,8 +54,10 @@ describe("the verdict on a backend's response", () => {
 
   it('gives every status exactly one verdict, and retries after unknown statuses', () => {
     const dead = new Set([400, 413, 422])
+    // A body with markup may be a web page, which is not a delivery even with the status 200.
+    const bodies = fc.uint8Array({ maxLength: 64 }).filter(bytes => !bytes.includes('<'.charCodeAt(0)))
     fc.assert(
-      fc.property(fc.integer({ min: 200, max: 999 }), fc.uint8Array({ maxLength: 64 }), (status, body) => {
+      fc.property(fc.integer({ min: 200, max: 999 }), bodies, (status, body) => {
         const { as } = judge(status, { body })
         expect(as === 'unacceptable').toBe(dead.has(status))
         expect(as === 'delivered').toBe(status < 300)
