@@ -6,10 +6,9 @@ import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../../src/lib/fault.ts'
-import { silentLog } from '../../../src/lib/log.ts'
 import { createListener, type Routes } from '../../../src/daemon/listeners/listener.ts'
 import { exchange, openRaw } from './raw-exchange.ts'
-import { get, health, run } from './running-listener.ts'
+import { get, local, run } from './running-listener.ts'
 
 const pem = (name: string) => ({
   cert: readFileSync(new URL(`../../fixtures/tls/${name}.cert.pem`, import.meta.url)),
@@ -96,15 +95,7 @@ describe('stopping the listener', () => {
   })
 
   test('can be stopped before it was started', async () => {
-    const listener = createListener({
-      name: 'test',
-      host: '127.0.0.1',
-      port: 0,
-      trustProxy: false,
-      health,
-      log: silentLog(),
-    })
-    await listener.stop(0)
+    await createListener(local).stop(0)
   })
 })
 
@@ -178,8 +169,8 @@ describe('TLS', () => {
 
   test('reports an unusable certificate as a configuration error', () => {
     const tls = { cert: 'nonsense', key: 'nonsense' }
-    expect(() =>
-      createListener({ name: 'test', host: '::1', port: 0, trustProxy: false, health, log: silentLog(), tls }),
-    ).toThrow(/^The TLS certificate and key cannot be used: .* Provide a PEM certificate chain/)
+    expect(() => createListener({ ...local, host: '::1', tls })).toThrow(
+      /^The TLS certificate and key cannot be used: .* Provide a PEM certificate chain/,
+    )
   })
 })

@@ -22,17 +22,15 @@ export interface Running {
   readonly url: string
 }
 
+/** The options of a listener on a free port of this machine. */
+export const local: ListenerOptions = {
+  ...{ name: 'test', host: '127.0.0.1', port: 0, trustProxy: false },
+  ...{ health, log: silentLog() },
+}
+
 /** Starts a listener that is stopped after the test. */
 export async function run(options: Partial<ListenerOptions> = {}, routes?: Routes): Promise<Running> {
-  const listener = createListener({
-    name: 'test',
-    host: '127.0.0.1',
-    port: 0,
-    trustProxy: false,
-    health,
-    log: silentLog(),
-    ...options,
-  })
+  const listener = createListener({ ...local, ...options })
   if (routes !== undefined) listener.register(routes)
   const { port, url } = await listener.start()
   onTestFinished(() => listener.stop(0))

@@ -14,9 +14,9 @@ import type { Run } from '../../../model/run.ts'
 import type { StoredRun } from '../ports/runs.ts'
 
 /** The maximum number of list rows that are searched for one page, which takes some milliseconds. */
-const lookedAt = 5_000
+const maxRows = 5_000
 /** How many runs one search reads at a time, and for how many ms it may go on reading. The time is limited because some runs are large. */
-const runsLookedAt = { atOnce: 100, longest: 100 }
+const runsLookedAt = { atOnce: 100, maxMs: 100 }
 /** Loads runs with their jobs, by the ids of their rows. */
 type Load = (ids: readonly number[]) => Promise<ReadonlyMap<number, StoredRun>>
 
@@ -36,7 +36,7 @@ export async function searchRuns(
   const { job, limit } = query
   const others = unindexed(query)
   if (job === undefined && others.length === 0) {
-    const { found, ...page } = await onePage(ask, load, query, { max: lookedAt })
+    const { found, ...page } = await onePage(ask, load, query, { max: maxRows })
     return { runs: found.map(({ stored }) => stored), ...page }
   }
   const known = job === undefined ? undefined : await knownOf(reading, job, query, parts)
@@ -45,15 +45,15 @@ export async function searchRuns(
     others.every(name => run.pipeline !== undefined && runColumns[name].of(run.pipeline.record.facts) === query[name])
   const found: Found[] = []
   const began = performance.now()
-  const { atOnce, longest } = runsLookedAt
+  const { atOnce, maxMs } = runsLookedAt
   let rest: Omit<Page, 'found'> = {}
-  for (let looked = 0; looked < lookedAt; looked += atOnce) {
+  for (let looked = 0; looked < maxRows; looked += atOnce) {
     const part = { ...query, after: rest.next ?? query.after, limit: atOnce }
     const { found: some, ...end } = await onePage(ask, load, part, { max: atOnce, known })
     found.push(...some.filter(({ stored }) => matches(stored)))
     rest = end
     if (rest.next === undefined || found.length > limit) break
-    if (performance.now() - began > longest) break
+    if (performance.now() - began > maxMs) break
     await breathe()
   }
   const runs = found.slice(0, limit).map(({ stored }) => stored)

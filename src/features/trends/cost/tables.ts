@@ -23,15 +23,15 @@ export function costTable(
   some: readonly CostLine[],
   context: RequestContext,
   nameOf: (line: CostLine) => Content,
-  most?: number,
+  max?: number,
 ): Html {
-  const aside = most !== undefined && ofMost(costs, some, most)
+  const aside = max !== undefined && limitNote(costs, some, max)
   return card(title, costLines(costs, title, some, context, nameOf), { aside })
 }
 
 /** Returns a note that only the most expensive rows are shown; false if all rows are shown. */
-export function ofMost({ unit }: Costs, some: readonly CostLine[], most: number): string | false {
-  return some.length >= most && `the ${most} with the most ${unit === undefined ? 'job time' : 'cost'}`
+export function limitNote({ unit }: Costs, some: readonly CostLine[], max: number): string | false {
+  return some.length >= max && `the ${max} with the most ${unit === undefined ? 'job time' : 'cost'}`
 }
 
 /** `title` must be plural unless the first column's heading is passed separately. */
@@ -103,8 +103,8 @@ export function retainedCard(costs: Costs, total: CostSum, href: string, context
   const { branches, runners, pipelines } = costs.retained
   if (pipelines === 0) return card(title, empty('No pipeline from this period is still stored.'))
   const heading = (text: string, lines: readonly CostLine[]): Html => {
-    const most = ofMost(costs, lines, maxCostRows.retained)
-    return html`<h3>${text}${most !== false && html` <span class="dim">(${most})</span>`}</h3>`
+    const note = limitNote(costs, lines, maxCostRows.retained)
+    return html`<h3>${text}${note !== false && html` <span class="dim">(${note})</span>`}</h3>`
   }
   const branch = (line: CostLine): Content => branchCell(line, costs.project === undefined, context.base)
   const runner = (line: RunnerCostLine): Content => runnerCell(line, costs, context.base)
